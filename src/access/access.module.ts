@@ -1,0 +1,25 @@
+import { Module } from '@nestjs/common';
+import { APP_GUARD } from '@nestjs/core';
+import { AccessGuard } from './access.guard.js';
+import { AccessRepository } from './access.repository.js';
+import { FirstAdminService } from './first-admin.service.js';
+import { IdempotencyCron } from './idempotency.cron.js';
+import { IdempotentCommands } from './idempotent-commands.service.js';
+import { PeopleController } from './people.controller.js';
+import { PeopleService } from './people.service.js';
+import { ProbesController } from './probes.controller.js';
+
+/** The front desk: who may come in, and that nobody gets further than they may. Importing it guards every route of the application. */
+@Module({
+  controllers: [PeopleController, ProbesController],
+  providers: [
+    { provide: APP_GUARD, useClass: AccessGuard },
+    AccessRepository,
+    FirstAdminService,
+    IdempotencyCron,
+    IdempotentCommands,
+    PeopleService,
+  ],
+  exports: [IdempotentCommands],
+})
+export class AccessModule {}

@@ -1,0 +1,108 @@
+import type { ClientBase } from 'pg';
+import type { DataSourceOptions } from 'typeorm';
+import { migrations } from '../migrations/index.js';
+import { AccessTokenEntity } from './access/access-token.entity.js';
+import { IdempotencyKeyEntity } from './access/idempotency-key.entity.js';
+import { UserEntity } from './access/user.entity.js';
+import { AgentPauseEntity } from './agents/agent-pause.entity.js';
+import { AgentEntity } from './agents/agent.entity.js';
+import { InboxDismissalEntity } from './inbox/inbox-dismissal.entity.js';
+import { InterruptionRunEntity } from './inbox/interruption-run.entity.js';
+import { InterruptionEntity } from './inbox/interruption.entity.js';
+import { ColumnNames } from './platform/database/column-names.js';
+import { OfficeEventCounterEntity } from './platform/events/office-event-counter.entity.js';
+import { OfficeEventEntity } from './platform/events/office-event.entity.js';
+import { RunAttemptEntity } from './runs/run-attempt.entity.js';
+import { RunEventEntity } from './runs/run-event.entity.js';
+import { RunEntity } from './runs/run.entity.js';
+import { WakeKeyEntity } from './runs/wake-key.entity.js';
+import { WakeRequestEntity } from './runs/wake-request.entity.js';
+import { ExecutorRunningEntity } from './sessions/executor-running.entity.js';
+import { TaskFolderEntity } from './sessions/task-folder.entity.js';
+import { TaskSessionEntity } from './sessions/task-session.entity.js';
+import { TaskBlockerEntity } from './tasks/task-blocker.entity.js';
+import { TaskCommentEntity } from './tasks/task-comment.entity.js';
+import { TaskStepTransitionEntity } from './tasks/task-step-transition.entity.js';
+import { TaskEntity } from './tasks/task.entity.js';
+import { WorkflowStepEntity } from './workflow/workflow-step.entity.js';
+import { WorkflowEntity } from './workflow/workflow.entity.js';
+import { HostEntity } from './workspaces/host.entity.js';
+import { WorkspaceMemberEntity } from './workspaces/workspace-member.entity.js';
+import { WorkspaceSecretEntity } from './workspaces/workspace-secret.entity.js';
+import { WorkspaceSettingsEntity } from './workspaces/workspace-settings.entity.js';
+import { WorkspaceEntity } from './workspaces/workspace.entity.js';
+
+const entities = [
+  UserEntity,
+  AccessTokenEntity,
+  IdempotencyKeyEntity,
+  WorkspaceEntity,
+  WorkspaceSettingsEntity,
+  WorkspaceMemberEntity,
+  WorkspaceSecretEntity,
+  HostEntity,
+  OfficeEventCounterEntity,
+  OfficeEventEntity,
+  AgentEntity,
+  AgentPauseEntity,
+  WorkflowEntity,
+  WorkflowStepEntity,
+  TaskEntity,
+  TaskStepTransitionEntity,
+  TaskBlockerEntity,
+  TaskCommentEntity,
+  TaskSessionEntity,
+  TaskFolderEntity,
+  ExecutorRunningEntity,
+  RunEntity,
+  RunAttemptEntity,
+  WakeRequestEntity,
+  WakeKeyEntity,
+  RunEventEntity,
+  InboxDismissalEntity,
+  InterruptionEntity,
+  InterruptionRunEntity,
+];
+
+/**
+ * The one description of our database: every table and migration, by hand, so that `platform/` imports no room.
+ * `statementTimeoutMs` 0 means none; migrations need that.
+ */
+export function databaseOptions(url: string, { poolSize = 20, statementTimeoutMs = 30_000 } = {}): DataSourceOptions {
+  return {
+    type: 'postgres',
+    url,
+    applicationName: 'agent-office',
+    entities,
+    migrations,
+    migrationsTableName: 'office_migrations',
+    migrationsTransactionMode: 'each',
+    namingStrategy: new ColumnNames(),
+    synchronize: false,
+    migrationsRun: false,
+    installExtensions: false,
+    // TypeORM's own loggers print parameters, and parameters are people's text and secrets. Whoever handles an error logs it.
+    logging: false,
+    // An idle connection died. Nothing was lost: the next statement opens another or says why it cannot.
+    poolErrorHandler: () => undefined,
+    poolSize,
+    connectTimeoutMS: 5_000,
+    extra: {
+      keepAlive: true,
+      idleTimeoutMillis: 30_000,
+      // For a database that vanished without a word, when PostgreSQL cannot keep its own timeout.
+      query_timeout: statementTimeoutMs === 0 ? 0 : statementTimeoutMs + 5_000,
+      // By statement, not as start-up parameters: a pooler in session mode refuses those it does not know.
+      onConnect: (client: ClientBase) => client.query(sessionSettings(statementTimeoutMs)),
+    },
+  };
+}
+
+/**
+ * READ COMMITTED here, once, and not in every transaction, which would cost each a round trip. And a server that froze inside
+ * a transaction must not hold its row locks against all the others for long.
+ */
+const sessionSettings = (statementTimeoutMs: number): string => `
+  set default_transaction_isolation = 'read committed';
+  set statement_timeout = ${statementTimeoutMs};
+  set idle_in_transaction_session_timeout = 60000`;

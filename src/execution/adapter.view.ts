@@ -1,0 +1,16 @@
+/** A kind of agent, as this host sees it. */
+export class AdapterView {
+  id!: string;
+  /** What is started, without the office's own additions; null when the agent's configuration must name it. */
+  command!: string | null;
+  installed!: boolean;
+  /** What the program says when asked for its version. */
+  version?: string;
+  /** Why it cannot be used, or what is odd about it, and what to do. */
+  problem?: string;
+}
+
+export class AdapterListView {
+  items!: AdapterView[];
+  next_cursor!: string | null;
+}

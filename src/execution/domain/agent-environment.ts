@@ -1,0 +1,45 @@
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What every agent may see of the office's own environment (wire document, "The agent process gets only"). */
+const EVERY_AGENT = [
+  'PATH',
+  'HOME',
+  'LANG',
+  'TERM',
+  'TMPDIR',
+  'HTTP_PROXY',
+  'HTTPS_PROXY',
+  'ALL_PROXY',
+  'NO_PROXY',
+  'http_proxy',
+  'https_proxy',
+  'all_proxy',
+  'no_proxy',
+];
+
+/** Names the execution in every process that it starts, so that those which left its process group are found. */
+export const EXECUTION_MARKER = 'OFFICE_EXECUTION_ID';
+
+/**
+ * The whole environment of an agent process. Allow-list only; later parts win: the office's own (where named), what the
+ * adapter sets, what its configuration sets, what the caller gives, the marker. The office's settings never pass.
+ */
+export function agentEnvironment(
+  own: Environment,
+  adapter: { readonly passes: readonly string[]; readonly sets?: Environment },
+  configured: Environment,
+  given: Environment,
+  executionId: string,
+): Record<string, string> {
+  const passes = (name: string): boolean => EVERY_AGENT.includes(name) || adapter.passes.some((pattern) => matches(pattern, name));
+  const inherited = Object.entries(own).filter(([name]) => !name.startsWith('OFFICE_') && passes(name));
+  const parts = [
+    inherited,
+    ...[adapter.sets ?? {}, configured, given, { [EXECUTION_MARKER]: executionId }].map((part) => Object.entries(part)),
+  ];
+  return Object.fromEntries(parts.flat().filter((entry): entry is [string, string] => entry[1] !== undefined));
+}
+
+/** `NAME`, or `PREFIX_*`. */
+const matches = (pattern: string, name: string): boolean =>
+  pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern;

@@ -1,0 +1,11 @@
+import { MOCK_AGENT_ENTRY, SUPERVISOR_ENTRY } from './entries.js';
+
+/** What this room is told by whoever assembles the office. */
+export class ExecutionOptions {
+  constructor(
+    /** Absolute. The records of running agents are kept below it (`executions/`). */
+    readonly stateDir: string,
+    readonly supervisorEntry: string = SUPERVISOR_ENTRY,
+    readonly mockAgentEntry: string = MOCK_AGENT_ENTRY,
+  ) {}
+}

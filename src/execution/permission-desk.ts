@@ -1,0 +1,74 @@
+import type { Clock } from '../platform/clock/clock.js';
+import { newId } from '../platform/ids.js';
+import type { ExecutionEvent, LaunchConfig, PermissionDecision } from './agent-runtime.js';
+import { CANCELLED, choosePermission, type PermissionOutcome } from './domain/permission-choice.js';
+
+/** More questions at once than a person could ever be asked; what comes on top is refused. */
+const WAITING_AT_MOST = 64;
+
+export interface PermissionListener {
+  tell(event: ExecutionEvent, bytes: number): void;
+  /** Somebody is being waited for, or nobody any more. */
+  waiting(now: boolean): void;
+  /** The agent was refused what it asked for. */
+  refused(): void;
+}
+
+type Verdict = PermissionDecision | 'withdrawn';
+
+/** The permission requests of one execution: answered by policy, by a person, or, too late, with no. */
+export class PermissionDesk {
+  private readonly open = new Map<string, (verdict: Verdict) => void>();
+
+  constructor(
+    private readonly policy: LaunchConfig['permissionPolicy'],
+    private readonly expiresMs: number,
+    private readonly clock: Clock,
+    private readonly listener: PermissionListener,
+  ) {}
+
+  /** Resolves to what the agent is answered. `withdrawn` aborts when the agent takes its question back. */
+  async ask(request: Readonly<Record<string, unknown>>, bytes: number, withdrawn: AbortSignal): Promise<PermissionOutcome> {
+    const requestId = newId();
+    this.listener.tell({ type: 'permission_requested', requestId, request }, bytes);
+    const verdict = await this.verdict(requestId, withdrawn);
+    const decision = verdict === 'withdrawn' ? 'deny' : verdict;
+    const choice = this.policy === 'allow' && decision === 'allow_once' ? 'allow_any' : decision;
+    const outcome = verdict === 'withdrawn' ? CANCELLED : choosePermission(request['options'], choice);
+    if (verdict === 'deny' || (verdict !== 'withdrawn' && outcome === CANCELLED)) this.listener.refused();
+    this.listener.tell({ type: 'permission_answered', requestId, decision }, 0);
+    return outcome;
+  }
+
+  /** False when no such request waits. */
+  answer(requestId: string, decision: PermissionDecision): boolean {
+    const settle = this.open.get(requestId);
+    settle?.(decision);
+    return settle !== undefined;
+  }
+
+  /** Nobody will answer any more: the turn is over or being cancelled. */
+  close(): void {
+    for (const settle of [...this.open.values()]) settle('withdrawn');
+  }
+
+  private verdict(requestId: string, withdrawn: AbortSignal): Promise<Verdict> | Verdict {
+    if (this.policy === 'allow') return 'allow_once';
+    if (this.policy === 'deny' || this.open.size >= WAITING_AT_MOST) return 'deny';
+    if (withdrawn.aborted) return 'withdrawn';
+    return new Promise((resolve) => {
+      const settle = (verdict: Verdict): void => {
+        if (!this.open.delete(requestId)) return;
+        late.cancel();
+        withdrawn.removeEventListener('abort', withdraw);
+        if (this.open.size === 0) this.listener.waiting(false);
+        resolve(verdict);
+      };
+      const withdraw = (): void => settle('withdrawn');
+      const late = this.clock.after(this.expiresMs, () => settle('deny'));
+      withdrawn.addEventListener('abort', withdraw, { once: true });
+      this.open.set(requestId, settle);
+      if (this.open.size === 1) this.listener.waiting(true);
+    });
+  }
+}

@@ -1,0 +1,23 @@
+export const ITEM_KINDS = ['agent_run_failed', 'agent_paused_after_failures', 'runs_interrupted'] as const;
+export type ItemKind = (typeof ITEM_KINDS)[number];
+
+export interface TitledTask {
+  readonly identifier: string;
+  readonly title: string;
+}
+
+/** Titles of inbox items (contract 8). */
+export const failedTitle = (agent: string, task: TitledTask | null): string =>
+  task === null ? `${agent} failed (no task)` : `${agent} failed on ${task.identifier} ${task.title}`.trimEnd();
+
+export function pausedTitle(agent: string, failures: number, identifiers: readonly string[]): string {
+  const tasks = identifiers.length === 0 ? 'no task' : `tasks ${identifiers.join(', ')}`;
+  return `${agent} auto-paused after ${failures} failures (${tasks})`;
+}
+
+const CAUSES: Readonly<Record<string, string>> = {
+  host_restart: 'its restart',
+  drain_deadline: 'its shutdown',
+  lost_lease: 'the loss of its lease',
+};
+export const interruptedTitle = (host: string, cause: string): string => `Runs on ${host} were interrupted by ${CAUSES[cause] ?? cause}`;

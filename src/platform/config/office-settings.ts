@@ -1,0 +1,54 @@
+import { plainToInstance, Transform } from 'class-transformer';
+import { IsIn, IsInt, IsOptional, IsString, Matches, Max, Min, MinLength, validateSync } from 'class-validator';
+import { resolve } from 'node:path';
+
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+
+/** Digits become a number; anything else is left for the validator to refuse. */
+const Whole = () => Transform(({ value }) => (typeof value === 'string' && /^\d{1,9}$/.test(value.trim()) ? Number(value) : value));
+const Path = () => Transform(({ value }) => (typeof value === 'string' && value !== '' ? resolve(value) : value));
+
+/**
+ * What the environment said, once. Names are those of the wire document; every value has been validated.
+ * Durations are whole seconds.
+ */
+export class OfficeSettings {
+  @Whole() @IsInt() @Min(0) @Max(65535) OFFICE_PORT: number = 8484;
+  @IsString() @MinLength(1) OFFICE_HOST: string = '127.0.0.1';
+  /** State lives here: database, keys, the admin token. */
+  @Path() @IsString() @MinLength(1) OFFICE_DATA_DIR: string = resolve('.office');
+  /** Agents work here. */
+  @Path() @IsString() @MinLength(1) OFFICE_WORK_DIR: string = resolve('.office-work');
+  /** Unset: an embedded PostgreSQL in the data dir. */
+  @IsOptional() @Matches(/^postgres(ql)?:\/\//, { message: 'must begin with postgres:// or postgresql://' }) OFFICE_DATABASE_URL?: string;
+  @IsOptional() @IsString() @MinLength(20, { message: 'must have at least 20 characters' }) OFFICE_ADMIN_TOKEN?: string;
+  @IsOptional() @IsString() @MinLength(32, { message: 'must have at least 32 characters' }) OFFICE_SECRETS_KEY?: string;
+  @Whole() @IsInt() @Min(1) @Max(1000) OFFICE_MAX_EXECUTIONS: number = 8;
+  @Whole() @IsInt() @Min(0) @Max(86_400) OFFICE_DRAIN_SEC: number = 30;
+  @Whole() @IsInt() @Min(1) @Max(604_800) OFFICE_RUN_TIMEOUT_SEC: number = 10_800;
+  @Whole() @IsInt() @Min(1) @Max(86_400) OFFICE_FIRST_EVENT_TIMEOUT_SEC: number = 300;
+  @Whole() @IsInt() @Min(5) @Max(86_400) OFFICE_LEASE_SEC: number = 120;
+  @IsIn(LOG_LEVELS) OFFICE_LOG_LEVEL: (typeof LOG_LEVELS)[number] = 'info';
+}
+
+const OPTIONAL = ['OFFICE_DATABASE_URL', 'OFFICE_ADMIN_TOKEN', 'OFFICE_SECRETS_KEY'];
+const KNOWN: ReadonlySet<string> = new Set([...Object.keys(new OfficeSettings()), ...OPTIONAL]);
+
+/** A setting the office cannot start with. `message` is the one line a person needs. */
+export class SettingsError extends Error {}
+
+/** Reads the settings of an environment, or throws a `SettingsError` that names the first bad one. */
+export function readSettings(env: Readonly<Record<string, string | undefined>>): OfficeSettings {
+  const given = Object.entries(env).filter(([name, value]) => KNOWN.has(name) && value !== undefined && value !== '');
+  const settings = plainToInstance(OfficeSettings, Object.fromEntries(given), { exposeDefaultValues: true });
+  const [problem] = validateSync(settings);
+  if (problem) {
+    const said = Object.values(problem.constraints ?? {})[0] ?? 'is not valid';
+    throw new SettingsError(`Setting ${problem.property} ${said.replace(`${problem.property} `, '')}.`);
+  }
+  return settings;
+}
+
+/** `OFFICE_*` names that mean nothing to us, for a warning at start: a typo must not pass for a default unseen. */
+export const unknownSettings = (env: Readonly<Record<string, string | undefined>>): string[] =>
+  Object.keys(env).filter((name) => name.startsWith('OFFICE_') && !KNOWN.has(name));

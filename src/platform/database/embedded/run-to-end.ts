@@ -1,0 +1,50 @@
+import { spawn } from 'node:child_process';
+import type { PostgresAccount } from './postgres-account.js';
+
+export interface HowToRun {
+  readonly account: PostgresAccount | null;
+  readonly cwd?: string;
+  /** An open file for stdin; none otherwise. */
+  readonly stdin?: number;
+  readonly deadlineMs: number;
+}
+
+export interface Ended {
+  /** Null: a signal ended it, or it never started; `said` tells which. */
+  readonly code: number | null;
+  readonly stdout: string;
+  /** The last words on stderr, in one line. */
+  readonly said: string;
+}
+
+/** Runs a short-lived program to its end, or kills it at its deadline. Never throws: whoever asked knows what a failure means. */
+export function runToEnd(file: string, args: readonly string[], how: HowToRun): Promise<Ended> {
+  return new Promise((resolve) => {
+    const child = spawn(file, args, {
+      ...how.account,
+      cwd: how.cwd ?? '/',
+      env: { LC_ALL: 'C', PATH: process.env['PATH'] },
+      stdio: [how.stdin ?? 'ignore', 'pipe', 'pipe'],
+      timeout: how.deadlineMs,
+      killSignal: 'SIGKILL',
+    });
+    let stdout = '';
+    let stderr = '';
+    child.stdout?.on('data', (chunk: Buffer) => (stdout = (stdout + chunk.toString()).slice(-16_384)));
+    child.stderr?.on('data', (chunk: Buffer) => (stderr = (stderr + chunk.toString()).slice(-16_384)));
+    child.once('error', (error) => resolve({ code: null, stdout, said: error.message }));
+    child.once('close', (code, signal) =>
+      resolve({ code, stdout, said: lastWords(stderr) || `ended by ${signal ?? `exit code ${code}`}` }),
+    );
+  });
+}
+
+/** The last lines of a log, in one. */
+export const lastWords = (log: string): string =>
+  log
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+    .slice(-3)
+    .join(' | ')
+    .slice(-600);

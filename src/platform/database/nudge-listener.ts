@@ -1,0 +1,74 @@
+import { Injectable } from '@nestjs/common';
+import pg from 'pg';
+import { DataSource } from 'typeorm';
+import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
+import { Clock } from '../clock/clock.js';
+import { DatabaseOutage } from './database-outage.js';
+import { NUDGE_CHANNEL, Nudges } from './nudges.js';
+
+/** A connection that only listens never notices by itself that the other end vanished. */
+const ARE_YOU_THERE_MS = 30_000;
+const DEADLINE_MS = 5_000;
+
+/** Hears the nudges of other servers, on a connection of its own: one from the pool would not stay. */
+@Injectable()
+export class NudgeListener {
+  private readonly stopping = new AbortController();
+  private running: Promise<void> = Promise.resolve();
+
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly nudges: Nudges,
+    private readonly outage: DatabaseOutage,
+    private readonly clock: Clock,
+  ) {}
+
+  start(): void {
+    this.running = this.run(this.stopping.signal);
+  }
+
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    await this.running;
+  }
+
+  private async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        await this.listen(signal);
+      } catch (error) {
+        if (!signal.aborted) await this.clock.sleep(this.outage.failed(error), signal);
+      }
+    }
+  }
+
+  /** Returns when told to stop; throws when the connection is lost. */
+  private async listen(signal: AbortSignal): Promise<void> {
+    const { url } = this.dataSource.options as PostgresDataSourceOptions;
+    const client = new pg.Client({
+      connectionString: url,
+      application_name: 'agent-office nudges',
+      keepAlive: true,
+      connectionTimeoutMillis: DEADLINE_MS,
+      query_timeout: DEADLINE_MS,
+    });
+    const lost = new Promise<never>((_resolve, reject) => {
+      client.on('error', reject);
+      client.on('end', () => reject(new Error('Connection terminated')));
+    });
+    lost.catch(() => undefined);
+    client.on('notification', ({ payload }) => this.nudges.receive(payload ?? ''));
+    try {
+      await client.connect();
+      await client.query(`listen ${NUDGE_CHANNEL}`);
+      this.outage.recovered();
+      this.nudges.everything();
+      while (!signal.aborted) {
+        await Promise.race([lost, this.clock.sleep(ARE_YOU_THERE_MS, signal)]);
+        if (!signal.aborted) await Promise.race([lost, client.query('select 1')]);
+      }
+    } finally {
+      await Promise.race([client.end().catch(() => undefined), this.clock.sleep(1_000)]);
+    }
+  }
+}

@@ -1,0 +1,87 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { Clock } from '../clock/clock.js';
+import { Nudges } from './nudges.js';
+import { storableJson } from '../text/storable.js';
+import { isRetryable } from './sqlstate.js';
+import { rowsOf, Tx } from './tx.js';
+
+const ATTEMPTS = 4;
+
+/** Gapless and in commit order: the counter row is locked from here to the commit, so this must be the last statement (contract 11). */
+const APPEND_EVENTS = `
+  with counter as (
+    update office_event_counters set last_seq = last_seq + $2 where workspace_id = $1 returning last_seq
+  )
+  insert into office_events (workspace_id, seq, action, payload)
+  select $1, counter.last_seq - $2 + told.place, told.action, told.payload
+    from counter, unnest($3::text[], $4::jsonb[]) with ordinality as told(action, payload, place)
+  returning seq`;
+
+/**
+ * Opens transactions. The work may run more than once (on a deadlock or a serialization failure), so it must do
+ * nothing outside the database. A failed COMMIT whose outcome is unknown is never repeated here: whoever asked must
+ * be able to ask again safely.
+ */
+@Injectable()
+export class UnitOfWork {
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly nudges: Nudges,
+    private readonly clock: Clock,
+  ) {}
+
+  /** One transaction of one workspace; its events are appended last, its nudges go out after the commit. */
+  async run<T>(workspaceId: string, work: (tx: Tx) => Promise<T>): Promise<T> {
+    return this.attempt(workspaceId, work);
+  }
+
+  /** One transaction of the instance (people, hosts): no workspace, no events. */
+  async runForInstance<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    return this.attempt(null, work);
+  }
+
+  /** One writing statement that is a whole change by itself and tells nobody: commits with itself, repeated on a deadlock. */
+  async statement<Row>(sql: string, parameters: readonly unknown[] = []): Promise<Row[]> {
+    return this.retrying(async () => rowsOf<Row>(await this.dataSource.query(sql, parameters as unknown[])));
+  }
+
+  /** Reads outside a transaction: one statement, its own snapshot. */
+  async read<Row>(sql: string, parameters: readonly unknown[] = []): Promise<Row[]> {
+    return (await this.dataSource.query(sql, parameters as unknown[])) as Row[];
+  }
+
+  private async attempt<T>(workspaceId: string | null, work: (tx: Tx) => Promise<T>): Promise<T> {
+    const [result, tx] = await this.retrying(() =>
+      // READ COMMITTED: every connection is opened so (database-options.ts), for naming it here would cost a round trip.
+      this.dataSource.transaction(async (manager) => {
+        const tx = new Tx(manager, workspaceId);
+        const result = await work(tx);
+        await append(tx);
+        return [result, tx] as const;
+      }),
+    );
+    this.nudges.send(workspaceId, tx.nudges);
+    return result;
+  }
+
+  private async retrying<T>(unit: () => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await unit();
+      } catch (error) {
+        if (attempt === ATTEMPTS || !isRetryable(error)) throw error;
+        await this.clock.sleep(5 * 2 ** attempt * (0.5 + Math.random()));
+      }
+    }
+  }
+}
+
+async function append(tx: Tx): Promise<void> {
+  if (tx.events.length === 0) return;
+  const actions = tx.events.map(({ action }) => action);
+  const payloads = tx.events.map(({ payload }) => storableJson(payload));
+  const appended = await tx.query(APPEND_EVENTS, [tx.workspaceId, tx.events.length, actions, payloads]);
+  if (appended.length !== tx.events.length) throw new Error('the workspace has no event counter');
+  tx.nudge('events');
+}

@@ -1,0 +1,150 @@
+import { Injectable } from '@nestjs/common';
+import { Dismissals } from '../inbox/dismissals.service.js';
+import type { Actor } from '../platform/actor.js';
+import type { Tx } from '../platform/database/tx.js';
+import type { StopReason } from '../runs/domain/cancel-reason.js';
+import type { WakeReason } from '../runs/domain/wake-reason.js';
+import { RunStops } from '../runs/run-stops.service.js';
+import { WakeService } from '../runs/wake.service.js';
+import { SessionService } from '../sessions/session.service.js';
+import { TaskReactions, type ChangedTask, type Closing } from '../tasks/task-reactions.js';
+import { lockAgent, PairRecovery } from './pair-recovery.service.js';
+
+const STOPS: Readonly<Record<Exclude<Closing, 'done'>, StopReason>> = {
+  cancelled: 'task_cancelled',
+  archived: 'task_archived',
+  deleted: 'task_deleted',
+};
+
+const OPEN_BLOCKER = `bt.state not in ('DONE', 'CANCELLED') and bt.archived_at is null and bt.deleted_at is null`;
+
+/** What a change of a task does to runs, sessions and inbox items. Locks in the order of contract 5: task, run, session, agent. */
+@Injectable()
+export class OfficeTaskReactions extends TaskReactions {
+  constructor(
+    private readonly wakes: WakeService,
+    private readonly stops: RunStops,
+    private readonly sessions: SessionService,
+    private readonly dismissals: Dismissals,
+    private readonly recovery: PairRecovery,
+  ) {
+    super();
+  }
+
+  override async assigneeChanged(tx: Tx, task: ChangedTask, from: string | null, actor: Actor): Promise<void> {
+    if (from !== null) {
+      await this.stops.cancelWaiting(tx, { taskId: task.id, agentId: from }, 'assignee_changed');
+      await this.stops.askToStop(tx, { taskId: task.id, agentId: from }, 'assignee_changed');
+      await this.sessions.retire(tx, task.workspaceId, { taskId: task.id, agentId: from });
+      await this.dismissFailures(tx, task.id, from);
+    }
+    if (task.assigneeId !== null) await this.wake(tx, task, task.assigneeId, 'task_assigned', actor);
+  }
+
+  override async commented(
+    tx: Tx,
+    task: ChangedTask,
+    comment: { readonly id: string; readonly interrupt: boolean; readonly mentionedAgentIds: readonly string[] },
+    actor: Actor,
+  ): Promise<void> {
+    if (task.assigneeId !== null) {
+      if (comment.interrupt) await this.stops.askToStop(tx, { taskId: task.id, agentId: task.assigneeId }, 'interrupted_by_comment');
+      await this.wake(tx, task, task.assigneeId, actor.kind === 'user' ? 'user_comment' : 'agent_comment', actor);
+    }
+    for (const agentId of comment.mentionedAgentIds.toSorted()) {
+      if (agentId !== task.assigneeId) await this.wake(tx, task, agentId, 'mentioned', actor);
+    }
+  }
+
+  override async closed(tx: Tx, task: ChangedTask, how: Closing, actor: Actor): Promise<void> {
+    await this.stops.cancelWaiting(tx, { taskId: task.id }, how === 'deleted' ? 'task_not_found' : 'task_terminal');
+    // A task that is done lets the turn that did it finish.
+    if (how !== 'done') {
+      await this.stops.askToStop(tx, { taskId: task.id }, STOPS[how]);
+      await this.dismissAllFailures(tx, task.id);
+    }
+    if (how === 'deleted') await this.retireAll(tx, task.id);
+    await this.wakeDependents(tx, task, actor);
+    await this.wakeParent(tx, task, actor);
+  }
+
+  override async unblocked(tx: Tx, task: ChangedTask, actor: Actor): Promise<void> {
+    tx.nudge('work');
+    const [open] = await tx.query(
+      `select from task_blockers b join tasks bt on bt.id = b.blocker_id where b.task_id = $1 and ${OPEN_BLOCKER} limit 1`,
+      [task.id],
+    );
+    if (open === undefined && task.assigneeId !== null) await this.wake(tx, task, task.assigneeId, 'task_blockers_resolved', actor);
+  }
+
+  /** Nobody's own comment or change wakes itself. A person's wake moves a failed pair on first, so that it can join (contract 3). */
+  private async wake(tx: Tx, task: { readonly id: string }, agentId: string, reason: WakeReason, actor: Actor): Promise<void> {
+    if (actor.kind === 'agent' && actor.id === agentId) return;
+    if (actor.kind === 'user' && (reason === 'user_comment' || reason === 'mentioned')) {
+      await this.recovery.recover(tx, { taskId: task.id, agentId }, actor.id);
+    }
+    await this.wakes.wake(tx, { agentId, on: { taskId: task.id }, reason, actor });
+  }
+
+  /** The dependents are locked first: of two blockers that end at once, the second sees that the first has ended. */
+  private async wakeDependents(tx: Tx, task: ChangedTask, actor: Actor): Promise<void> {
+    const dependents = await tx.query<{ id: string; assignee_id: string | null }>(
+      `select t.id, t.assignee_agent_instance_id as assignee_id from tasks t
+        where t.workspace_id = $1 and t.id in (select task_id from task_blockers where blocker_id = $2)
+          and t.state not in ('DONE', 'CANCELLED') and t.archived_at is null and t.deleted_at is null
+        order by t.id for no key update`,
+      [tx.workspaceId, task.id],
+    );
+    if (dependents.length === 0) return;
+    const free = await tx.query<{ id: string; assignee_id: string | null }>(
+      `select t.id, t.assignee_agent_instance_id as assignee_id from tasks t
+        where t.workspace_id = $1 and t.id = any($2::uuid[])
+          and not exists (select from task_blockers b join tasks bt on bt.id = b.blocker_id where b.task_id = t.id and ${OPEN_BLOCKER})
+        order by t.id`,
+      [tx.workspaceId, dependents.map(({ id }) => id)],
+    );
+    tx.nudge('work');
+    for (const { id, assignee_id } of free) {
+      if (assignee_id !== null) await this.wake(tx, { id }, assignee_id, 'task_blockers_resolved', actor);
+    }
+  }
+
+  private async wakeParent(tx: Tx, task: ChangedTask, actor: Actor): Promise<void> {
+    const [parent] = await tx.query<{ id: string; assignee_id: string | null }>(
+      `select p.id, p.assignee_agent_instance_id as assignee_id from tasks p
+        where p.workspace_id = $1 and p.id = (select parent_id from tasks where id = $2)
+          and p.state not in ('DONE', 'CANCELLED') and p.archived_at is null and p.deleted_at is null
+          for no key update`,
+      [tx.workspaceId, task.id],
+    );
+    if (parent === undefined || parent.assignee_id === null) return;
+    const [openChild] = await tx.query(
+      `select from tasks c where c.workspace_id = $1 and c.parent_id = $2 and c.state not in ('DONE', 'CANCELLED')
+          and c.archived_at is null and c.deleted_at is null limit 1`,
+      [tx.workspaceId, parent.id],
+    );
+    if (openChild === undefined) await this.wake(tx, parent, parent.assignee_id, 'task_children_completed', actor);
+  }
+
+  private async dismissFailures(tx: Tx, taskId: string, agentId: string): Promise<void> {
+    await lockAgent(tx, agentId);
+    await this.dismissals.dismissFailures(tx, { agentId, taskId });
+  }
+
+  private async dismissAllFailures(tx: Tx, taskId: string): Promise<void> {
+    const agents = await tx.query<{ agent_id: string }>(
+      `select distinct agent_id from runs where workspace_id = $1 and task_id = $2 and status in ('failed', 'timed_out') order by agent_id`,
+      [tx.workspaceId, taskId],
+    );
+    for (const { agent_id } of agents) await this.dismissFailures(tx, taskId, agent_id);
+  }
+
+  private async retireAll(tx: Tx, taskId: string): Promise<void> {
+    const agents = await tx.query<{ agent_id: string }>(
+      `select distinct agent_id from task_sessions where workspace_id = $1 and task_id = $2 and state not in ('COMPLETED', 'CANCELLED')
+        order by agent_id`,
+      [tx.workspaceId, taskId],
+    );
+    for (const { agent_id } of agents) await this.sessions.retire(tx, tx.workspaceId!, { taskId, agentId: agent_id });
+  }
+}

@@ -1,0 +1,30 @@
+import { Global, Module } from '@nestjs/common';
+import { AccessModule } from '../access/access.module.js';
+import { AgentReactions } from '../agents/agent-reactions.js';
+import { AgentReadings } from '../agents/agent-readings.js';
+import { InboxAgentReadings } from '../inbox/inbox-agent-readings.js';
+import { InboxModule } from '../inbox/inbox.module.js';
+import { RunModule } from '../runs/run.module.js';
+import { SessionModule } from '../sessions/session.module.js';
+import { TaskReactions } from '../tasks/task-reactions.js';
+import { OfficeAgentReactions } from './office-agent-reactions.service.js';
+import { OfficeTaskReactions } from './office-task-reactions.service.js';
+import { PairRecovery } from './pair-recovery.service.js';
+import { RunCommandsController } from './run-commands.controller.js';
+import { RunCommands } from './run-commands.service.js';
+
+/** What people do about runs, and what changes of tasks and agents do to them. Fills the ports of the rooms below. */
+@Global()
+@Module({
+  imports: [AccessModule, InboxModule, RunModule, SessionModule],
+  controllers: [RunCommandsController],
+  providers: [
+    PairRecovery,
+    RunCommands,
+    { provide: TaskReactions, useClass: OfficeTaskReactions },
+    { provide: AgentReactions, useClass: OfficeAgentReactions },
+    { provide: AgentReadings, useClass: InboxAgentReadings },
+  ],
+  exports: [TaskReactions, AgentReactions, AgentReadings],
+})
+export class RecoveryModule {}

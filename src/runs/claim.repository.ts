@@ -1,0 +1,233 @@
+import { Injectable } from '@nestjs/common';
+import { UnitOfWork } from '../platform/database/unit-of-work.js';
+import { sqlList } from '../platform/database/sql-list.js';
+import type { Tx } from '../platform/database/tx.js';
+import { EFFECTIVE_CLASS, waitingOnSql } from './waiting-on.sql.js';
+import { sourcesOf } from '../sessions/domain/session-state.js';
+import type { ClaimInput, ClaimWrite, WrittenClaim } from './claim.js';
+
+const CLAIMABLE = `${waitingOnSql({ leaseSec: '$2', host: '$3', busyTasks: '$4' })} = 'claimable'`;
+
+/**
+ * The best `howMany` claimable runs of one agent. Per class the oldest come first, and ageing only ever lifts the oldest
+ * of a class, so merging the heads of the four classes gives the claim order without sorting a long queue.
+ */
+const bestOf = (howMany: string): string => `
+  select head.* from unnest(array[0, 1, 2, 3]) as wake_class
+   cross join lateral (
+     select r.id, ${EFFECTIVE_CLASS} as rank, r.requested_at
+       from runs r left join task_folders f on f.task_id = r.task_id
+      where r.agent_id = a.id and r.status in ('queued', 'scheduled_retry') and r.wake_class = wake_class.wake_class
+        and ${CLAIMABLE}
+      order by r.requested_at, r.id limit ${howMany}) head
+   order by head.rank, head.requested_at, head.id limit ${howMany}`;
+
+/** First the agents: whoever holds one counts its running runs alone. Ordered by their best run, so that none is starved. */
+const LOCK_AGENTS = `
+  select a.id from agent_instances a join workspaces w on w.id = a.workspace_id
+   cross join lateral (${bestOf('1')}) best
+   where a.workspace_id = $1 and a.lifecycle = 'active' and a.pause_reason is null
+   order by best.rank, best.requested_at, best.id limit $5
+     for no key update of a skip locked`;
+
+/**
+ * Then their runs, judged again in a snapshot taken after the agents were locked: a run counted as running by another
+ * server's claim is seen now. The status is repeated because a lock re-reads only the locked row.
+ */
+const LOCK_RUNS = `
+  select r.id, r.agent_id, r.task_id from agent_instances a join workspaces w on w.id = a.workspace_id
+   cross join lateral (
+     select greatest(a.max_concurrent_sessions - count(*), 0) as n from runs x where x.agent_id = a.id and x.status = 'running') free
+   cross join lateral (${bestOf('free.n')}) best
+   join runs r on r.id = best.id
+  where a.workspace_id = $1 and a.id = any($6::uuid[]) and r.status in ('queued', 'scheduled_retry')
+  order by best.rank, best.requested_at, best.id limit $5
+    for no key update of r skip locked`;
+
+const LOCK_TASKS = `
+  select id from tasks where workspace_id = $1 and id = any($2::uuid[]) order by id for no key update skip locked`;
+
+const LOCK_SESSIONS = `
+  select s.id from task_sessions s
+   where s.workspace_id = $1 and s.state not in ('COMPLETED', 'CANCELLED')
+     and (s.task_id, s.agent_id) in (select * from unnest($2::uuid[], $3::uuid[]))
+   order by s.id for no key update skip locked`;
+
+/** Everything the decisions and the prompt need, in one statement, read under the locks. */
+const READ_INPUTS = `
+  select r.id as run_id, r.generation, r.retry_count, r.reason, r.status, r.capabilities, r.entitlement, r.depth,
+         r.agent_id, a.name as agent_name, a.role as agent_role, a.permissions, a.instructions, a.adapter, a.adapter_config,
+         a.consecutive_failures, (select count(*)::int from runs x where x.agent_id = a.id and x.status = 'running') as agent_running,
+         w.name as workspace_name, r.task_id, r.scope,
+         case when t.id is null then null else jsonb_build_object(
+           'identifier', t.identifier, 'title', t.title, 'state', t.state, 'step', st.name,
+           'archived', t.archived_at is not null, 'deleted', t.deleted_at is not null,
+           'assigneeId', t.assignee_agent_instance_id, 'reviewAfterFailure', t.review_after_failure,
+           'description', t.description,
+           'descriptionIsNews', t.description_changed_at > since.moment) end as task,
+         case when s.id is null then null else jsonb_build_object(
+           'id', s.id, 'state', s.state, 'acpSessionId', s.acp_session_id, 'adapter', s.adapter, 'turns', s.turns) end as session,
+         coalesce(f.path, e.path) as folder,
+         coalesce(wakes.list, '[]') as wakes, coalesce(refused.list, '[]') as refused_wakes,
+         coalesce(news.list, '[]') as comments, coalesce(news.total, 0)::int as comments_total,
+         coalesce(blockers.list, '[]') as open_blockers,
+         r.launched_at is not null or r.retry_count > 0 or coalesce(last.failed, false) as may_have_begun
+    from runs r
+    join agent_instances a on a.id = r.agent_id
+    join workspaces w on w.id = r.workspace_id
+    left join tasks t on t.id = r.task_id
+    left join workflow_steps st on st.id = t.step_id
+    left join task_folders f on f.task_id = r.task_id
+    left join task_sessions s on s.task_id = r.task_id and s.agent_id = r.agent_id and s.state not in ('COMPLETED', 'CANCELLED')
+    left join executors_running e on e.session_id = s.id
+    -- What the conversation has been told already. One that never began, or belongs to another program, knows nothing.
+    cross join lateral (
+      select coalesce(case when s.adapter = a.adapter and s.acp_session_id is not null then s.prompted_at end, '-infinity') as moment
+    ) since
+    left join lateral (
+      select jsonb_agg(jsonb_build_object('id', q.id, 'reason', q.reason, 'note', q.note) order by q.id) as list
+        from wake_requests q where q.run_id = r.id and q.outcome in ('queued', 'coalesced')) wakes on true
+    left join lateral (
+      select jsonb_agg(jsonb_build_object('reason', q.reason, 'why', q.refused_reason) order by q.id) as list
+        from (select q.* from wake_requests q
+               where q.task_id = r.task_id and q.agent_id = r.agent_id and q.outcome = 'refused'
+                 and q.requested_at > since.moment
+               order by q.id desc limit 20) q) refused on true
+    left join lateral (
+      select jsonb_agg(c.entry order by c.id) filter (where c.place <= 200) as list, count(*) as total
+        from (select c.id, row_number() over (order by c.id desc) as place, jsonb_build_object(
+                       'author', coalesce(ca.name, cu.name, 'Agent Office'), 'body', c.body,
+                       'at', to_char(c.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) as entry
+                from task_comments c
+                left join agent_instances ca on c.author_kind = 'agent' and ca.id = c.author_id
+                left join users cu on c.author_kind = 'user' and cu.id = c.author_id
+               where c.task_id = r.task_id and c.author_id is distinct from r.agent_id
+                 and c.created_at > since.moment) c) news on true
+    left join lateral (
+      select jsonb_agg(bt.identifier order by bt.number) as list
+        from task_blockers b join tasks bt on bt.id = b.blocker_id
+       where b.task_id = r.task_id and bt.state not in ('DONE', 'CANCELLED') and bt.archived_at is null and bt.deleted_at is null
+      ) blockers on true
+    left join lateral (
+      select p.status in ('failed', 'timed_out') as failed from runs p
+       where p.task_id = r.task_id and p.agent_id = r.agent_id and p.id <> r.id and p.launched_at is not null
+       order by p.id desc limit 1) last on true
+   where r.workspace_id = $1 and r.id = any($2::uuid[])`;
+
+/** One statement writes the whole claim; foreign keys are checked at its end, so a new session may be named before it exists. */
+const WRITE_CLAIMS = `
+  with c as (
+    select * from jsonb_to_recordset($5::jsonb) as c(
+      run_id uuid, agent_id uuid, task_id uuid, session_id uuid, new_session boolean, new_conversation boolean, adapter text, path text,
+      task_starts boolean, capabilities jsonb, input_snapshot jsonb, stale_wake_ids uuid[])
+  ), new_sessions as (
+    insert into task_sessions (id, workspace_id, agent_id, task_id, state, adapter)
+    select session_id, $1, agent_id, task_id, 'STARTING', adapter from c where new_session
+  ), old_sessions as (
+    update task_sessions s
+       set state = 'STARTING', error_message = null, updated_at = now(), adapter = c.adapter,
+           acp_session_id = case when c.new_conversation then null else s.acp_session_id end,
+           acp_session_history = case when c.new_conversation and s.acp_session_id is not null
+             then s.acp_session_history || to_jsonb(s.acp_session_id) else s.acp_session_history end
+      from c where s.workspace_id = $1 and s.id = c.session_id and not c.new_session
+       and s.state in (${sqlList(sourcesOf('STARTING'))})
+  ), folders as (
+    insert into task_folders (task_id, workspace_id, host_id, path)
+    select task_id, $1, $2, path from c where task_id is not null
+    on conflict (task_id) do nothing
+  ), executors as (
+    insert into executors_running (session_id, workspace_id, task_id, host_id, path)
+    select session_id, $1, task_id, $2, path from c
+    on conflict (session_id) do update set host_id = excluded.host_id, path = excluded.path, updated_at = now()
+  ), started_tasks as (
+    update tasks t set state = 'IN_PROGRESS', review_after_failure = false, updated_at = now()
+      from c where t.workspace_id = $1 and t.id = c.task_id and c.task_starts
+  ), stale as (
+    update wake_requests q set stale = true from c where q.run_id = c.run_id and q.id = any(c.stale_wake_ids)
+  ), claimed as (
+    update runs r
+       set status = 'running', generation = r.generation + 1, claimed_at = clock_timestamp(), launched_at = null, started_at = null,
+           lease_host_id = $2, lease_boot_id = $3, lease_expires_at = clock_timestamp() + make_interval(secs => $4),
+           session_id = c.session_id, capabilities = c.capabilities, input_snapshot = c.input_snapshot
+      from c where r.workspace_id = $1 and r.id = c.run_id and r.status in ('queued', 'scheduled_retry')
+    returning r.id, r.generation
+  ), attempts as (
+    insert into run_attempts (run_id, generation, workspace_id, host_id, boot_id, execution_id)
+    select id, generation, $1, $2, $3, gen_random_uuid() from claimed
+    returning run_id, generation, execution_id
+  )
+  select run_id, generation, execution_id from attempts`;
+
+export interface ClaimPlace {
+  readonly workspaceId: string;
+  readonly hostId: string;
+  readonly bootId: string;
+  readonly leaseSec: number;
+  /** Tasks whose last process is still going down here. */
+  readonly busyTaskIds: readonly string[];
+  readonly limit: number;
+}
+
+/** The claim's statements, in the order in which they run. None waits for a lock (contract 4). */
+@Injectable()
+export class ClaimRepository {
+  constructor(private readonly unitOfWork: UnitOfWork) {}
+
+  /** Runs of up to `limit` free agents, both locked; at most one run per task. */
+  async lockRuns(tx: Tx, at: ClaimPlace): Promise<{ id: string; agent_id: string; task_id: string | null }[]> {
+    const place = [at.workspaceId, at.leaseSec, at.hostId, at.busyTaskIds, at.limit];
+    const agents = await tx.query<{ id: string }>(LOCK_AGENTS, place);
+    if (agents.length === 0) return [];
+    const runs = await tx.query<{ id: string; agent_id: string; task_id: string | null }>(LOCK_RUNS, [
+      ...place,
+      agents.map(({ id }) => id),
+    ]);
+    const seen = new Set<string>();
+    return runs.filter(({ task_id }) => task_id === null || (!seen.has(task_id) && seen.add(task_id)));
+  }
+
+  /** Which of the tasks and which of the pairs' open sessions could be locked too. */
+  async lockPlaces(
+    tx: Tx,
+    runs: readonly { agent_id: string; task_id: string | null }[],
+  ): Promise<{ taskIds: ReadonlySet<string>; sessionIds: ReadonlySet<string> }> {
+    const onTasks = runs.filter((run) => run.task_id !== null);
+    if (onTasks.length === 0) return { taskIds: new Set(), sessionIds: new Set() };
+    const taskIds = onTasks.map(({ task_id }) => task_id);
+    const agentIds = onTasks.map(({ agent_id }) => agent_id);
+    const tasks = await tx.query<{ id: string }>(LOCK_TASKS, [tx.workspaceId, taskIds]);
+    const sessions = await tx.query<{ id: string }>(LOCK_SESSIONS, [tx.workspaceId, taskIds, agentIds]);
+    return { taskIds: new Set(tasks.map(({ id }) => id)), sessionIds: new Set(sessions.map(({ id }) => id)) };
+  }
+
+  readInputs(tx: Tx, runIds: readonly string[]): Promise<ClaimInput[]> {
+    return tx.query<ClaimInput>(READ_INPUTS, [tx.workspaceId, runIds]);
+  }
+
+  write(tx: Tx, at: ClaimPlace, claims: readonly ClaimWrite[]): Promise<WrittenClaim[]> {
+    return tx.query<WrittenClaim>(WRITE_CLAIMS, [at.workspaceId, at.hostId, at.bootId, at.leaseSec, JSON.stringify(claims)]);
+  }
+
+  async cancelStale(tx: Tx, runId: string, reason: string): Promise<void> {
+    await tx.query(
+      `update runs set status = 'cancelled', cancel_reason = $3, finished_at = clock_timestamp()
+        where workspace_id = $1 and id = $2 and status in ('queued', 'scheduled_retry')`,
+      [tx.workspaceId, runId, reason],
+    );
+  }
+
+  /** Workspaces with anything waiting and due, by a walk from one to the next along the index of waiting runs. */
+  async workspacesWithWork(): Promise<string[]> {
+    const rows = await this.unitOfWork.read<{ workspace_id: string }>(
+      `with recursive walk as (
+         (select workspace_id from runs where status in ('queued', 'scheduled_retry') order by workspace_id limit 1)
+         union all
+         select next.workspace_id from walk cross join lateral (
+           select r.workspace_id from runs r
+            where r.status in ('queued', 'scheduled_retry') and r.workspace_id > walk.workspace_id
+            order by r.workspace_id limit 1) next
+       ) select workspace_id from walk`,
+    );
+    return rows.map(({ workspace_id }) => workspace_id);
+  }
+}

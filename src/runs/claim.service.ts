@@ -1,0 +1,184 @@
+import { Injectable } from '@nestjs/common';
+import { join } from 'node:path';
+import { capabilitiesOf } from '../access/domain/capabilities.js';
+import { UnitOfWork } from '../platform/database/unit-of-work.js';
+import type { Tx } from '../platform/database/tx.js';
+import { newId } from '../platform/ids.js';
+import type { ClaimedRun, ClaimInput, ClaimWrite } from './claim.js';
+import { ClaimRepository, type ClaimPlace } from './claim.repository.js';
+import { composePrompt, type Prompt } from './domain/prompt.js';
+import { judgeStaleness, type CancelledAsStale, type Staleness } from './domain/staleness.js';
+
+export interface ClaimRequest extends ClaimPlace {
+  /** Where folders of tasks are made when a task has none yet. */
+  readonly workDir: string;
+}
+
+export interface ClaimResult {
+  readonly claimed: readonly ClaimedRun[];
+  /** Runs that were looked at and found worthless. */
+  readonly cancelled: number;
+  /** True when the claim stopped at its limit or cleared something away: look again at once. */
+  readonly mayHaveMore: boolean;
+}
+
+interface Prepared {
+  readonly input: ClaimInput;
+  readonly staleness: Staleness;
+  readonly prompt: Prompt;
+  readonly write: ClaimWrite;
+}
+
+/** Takes waiting runs of one workspace for one host: one transaction, fenced from here on by the generation (contract 4). */
+@Injectable()
+export class ClaimService {
+  constructor(
+    private readonly unitOfWork: UnitOfWork,
+    private readonly claims: ClaimRepository,
+  ) {}
+
+  claim(request: ClaimRequest): Promise<ClaimResult> {
+    return this.unitOfWork.run(request.workspaceId, async (tx) => {
+      const runs = await this.claims.lockRuns(tx, request);
+      if (runs.length === 0) return { claimed: [], cancelled: 0, mayHaveMore: false };
+      const places = await this.claims.lockPlaces(tx, runs);
+      const mine = runs.filter(({ task_id }) => task_id === null || places.taskIds.has(task_id));
+      const inputs = (await this.claims.readInputs(tx, idsOf(mine))).filter(
+        ({ session }) => session === null || places.sessionIds.has(session.id),
+      );
+      const [stale, fresh] = separate(inputs);
+      for (const { input, cancel } of stale) await this.cancel(tx, input, cancel);
+      const prepared = fresh.map(({ input, staleness }) => prepare(request, input, staleness));
+      const claimed = await this.write(tx, request, prepared);
+      return {
+        claimed,
+        cancelled: stale.length,
+        mayHaveMore: stale.length > 0 || runs.length >= request.limit,
+      };
+    });
+  }
+
+  private async cancel(tx: Tx, input: ClaimInput, reason: CancelledAsStale): Promise<void> {
+    await this.claims.cancelStale(tx, input.run_id, reason);
+    tx.emit('office.wakeup.updated', { ...namesOf(input), status: 'cancelled' });
+  }
+
+  private async write(tx: Tx, request: ClaimRequest, prepared: readonly Prepared[]): Promise<ClaimedRun[]> {
+    if (prepared.length === 0) return [];
+    const written = await this.claims.write(
+      tx,
+      request,
+      prepared.map(({ write }) => write),
+    );
+    if (written.length !== prepared.length) throw new Error('a locked run was not there to be claimed');
+    const byRun = new Map(prepared.map((one) => [one.input.run_id, one]));
+    tellOfAgents(tx, prepared);
+    return written.map(({ run_id, generation, execution_id }) => {
+      const { input, prompt, write } = byRun.get(run_id)!;
+      tell(tx, input, write);
+      return {
+        runId: run_id,
+        generation,
+        executionId: execution_id,
+        workspaceId: request.workspaceId,
+        agentId: input.agent_id,
+        taskId: input.task_id,
+        sessionId: write.session_id,
+        adapter: input.adapter,
+        adapterConfig: input.adapter_config,
+        acpSessionId: write.new_conversation ? null : (input.session?.acpSessionId ?? null),
+        folder: write.path,
+        prompt,
+        reason: input.reason,
+        attempt: input.retry_count + 1,
+        turn: (input.session?.turns ?? 0) + 1,
+      };
+    });
+  }
+}
+
+function separate(inputs: readonly ClaimInput[]): [{ input: ClaimInput; cancel: CancelledAsStale }[], { input: ClaimInput; staleness: Staleness }[]] {
+  const stale: { input: ClaimInput; cancel: CancelledAsStale }[] = [];
+  const fresh: { input: ClaimInput; staleness: Staleness }[] = [];
+  for (const input of inputs) {
+    const staleness = judgeStaleness(input.task, input.agent_id, false, input.wakes);
+    if (staleness.cancel === null) fresh.push({ input, staleness });
+    else stale.push({ input, cancel: staleness.cancel });
+  }
+  return [stale, fresh];
+}
+
+function prepare(request: ClaimRequest, input: ClaimInput, staleness: Staleness): Prepared {
+  const wakes = input.wakes.filter(({ id }) => !staleness.staleWakeIds.includes(id));
+  const prompt = composePrompt({
+    agent: { name: input.agent_name, role: input.agent_role, instructions: input.instructions },
+    workspace: input.workspace_name,
+    wakes,
+    refusedWakes: input.refused_wakes,
+    task:
+      input.task === null || input.task_id === null
+        ? null
+        : {
+            ...input.task,
+            id: input.task_id,
+            descriptionIsNews: input.task.descriptionIsNews,
+            comments: input.comments,
+            earlierComments: input.comments_total - input.comments.length,
+            openBlockers: input.open_blockers,
+          },
+    mayHaveBegun: input.may_have_begun,
+  });
+  const isAssignee = input.task?.assigneeId === input.agent_id;
+  const taskStarts = isAssignee && (input.task.state === 'TODO' || (input.task.state === 'REVIEW' && input.task.reviewAfterFailure));
+  const place = input.task_id === null ? join('runs', input.run_id) : join('tasks', input.task_id);
+  const write: ClaimWrite = {
+    run_id: input.run_id,
+    agent_id: input.agent_id,
+    task_id: input.task_id,
+    session_id: input.session?.id ?? newId(),
+    new_session: input.session === null,
+    new_conversation: input.session !== null && input.session.adapter !== input.adapter,
+    adapter: input.adapter,
+    path: input.folder ?? join(request.workDir, request.workspaceId, place),
+    task_starts: taskStarts,
+    // Frozen at the first claim: what was granted then holds for the life of the run (contract 4, 12).
+    capabilities: input.capabilities ?? capabilitiesOf(input.agent_role, input.permissions),
+    input_snapshot: {
+      prompt,
+      wakes: wakes.map(({ id, reason }) => ({ id, reason })),
+      stale_wakes: staleness.staleWakeIds,
+      agent: { name: input.agent_name, role: input.agent_role, adapter: input.adapter },
+      attempt: input.retry_count + 1,
+    },
+    stale_wake_ids: staleness.staleWakeIds,
+  };
+  return { input, staleness, prompt, write };
+}
+
+const idsOf = (runs: readonly { id: string }[]): string[] => runs.map(({ id }) => id);
+
+const namesOf = ({ run_id, agent_id, task_id }: ClaimInput) => ({
+  wakeup_id: run_id,
+  agent_id,
+  ...(task_id === null ? {} : { task_id }),
+});
+
+function tell(tx: Tx, input: ClaimInput, write: ClaimWrite): void {
+  if (write.task_starts) tx.emit('office.task.updated', { task_id: input.task_id!, fields: ['state'] });
+  tx.emit('office.wakeup.updated', { ...namesOf(input), status: 'running' });
+  tx.emit('office.task.session.updated', { session_id: write.session_id, task_id: input.task_id, state: 'STARTING' });
+}
+
+/** An agent that had nothing running works from now on: once per agent, however many of its runs were taken. */
+function tellOfAgents(tx: Tx, prepared: readonly Prepared[]): void {
+  const told = new Set<string>();
+  for (const { input } of prepared) {
+    if (input.agent_running > 0 || told.has(input.agent_id)) continue;
+    told.add(input.agent_id);
+    tx.emit('office.agent.updated', {
+      agent_id: input.agent_id,
+      status: 'working',
+      consecutive_failures: input.consecutive_failures,
+    });
+  }
+}

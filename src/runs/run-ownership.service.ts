@@ -1,0 +1,98 @@
+import { Injectable } from '@nestjs/common';
+import { sqlList } from '../platform/database/sql-list.js';
+import { UnitOfWork } from '../platform/database/unit-of-work.js';
+import { sourcesOf } from '../sessions/domain/session-state.js';
+import type { ClaimedRun } from './claim.js';
+
+export interface Owner {
+  readonly hostId: string;
+  readonly bootId: string;
+  readonly leaseSec: number;
+}
+
+/** What the owner of a running run writes while it works. Every statement names the generation: a stale one changes nothing. */
+@Injectable()
+export class RunOwnership {
+  constructor(private readonly unitOfWork: UnitOfWork) {}
+
+  /** Committed before anything is spawned. False: a stop was asked for, or the run is no longer ours; launch nothing. */
+  async markLaunched(run: ClaimedRun): Promise<boolean> {
+    const launched = await this.unitOfWork.statement(
+      `with launched as (
+         update runs set launched_at = clock_timestamp()
+          where workspace_id = $1 and id = $2 and generation = $3 and status = 'running' and stop_requested_at is null
+         returning id, generation, launched_at
+       )
+       update run_attempts a set launched_at = l.launched_at from launched l
+        where a.run_id = l.id and a.generation = l.generation returning a.run_id`,
+      [run.workspaceId, run.runId, run.generation],
+    );
+    return launched.length === 1;
+  }
+
+  /**
+   * The conversation is there and has been told its prompt: from here on a resume returns to it. `prompted_at` is the
+   * moment of the claim, because the prompt says what was known then and comments may have come since.
+   */
+  async markStarted(run: ClaimedRun, acpSessionId: string): Promise<void> {
+    await this.unitOfWork.run(run.workspaceId, async (tx) => {
+      const [started] = await tx.query<{ state: string }>(
+        `with started as (
+           update runs set started_at = clock_timestamp()
+            where workspace_id = $1 and id = $2 and generation = $3 and status = 'running'
+           returning id, generation, session_id, claimed_at
+         ), attempt as (
+           update run_attempts a set started_at = clock_timestamp() from started s
+            where a.run_id = s.id and a.generation = s.generation
+         )
+         update task_sessions t
+            set state = 'RUNNING', turns = t.turns + 1, prompted_at = s.claimed_at, updated_at = now(), acp_session_id = $4,
+                acp_session_history = case when t.acp_session_id is distinct from $4 and t.acp_session_id is not null
+                  then t.acp_session_history || to_jsonb(t.acp_session_id) else t.acp_session_history end
+           from started s
+          where t.workspace_id = $1 and t.id = s.session_id and t.state in (${sqlList(sourcesOf('RUNNING'))})
+         returning t.state`,
+        [run.workspaceId, run.runId, run.generation, acpSessionId],
+      );
+      if (started === undefined) return;
+      tx.emit('office.task.session.updated', { session_id: run.sessionId, task_id: run.taskId, state: 'RUNNING' });
+    });
+  }
+
+  /** A line in the run's own log that a person can read later, for what is not visible from its row. */
+  async note(run: ClaimedRun, eventType: string, level: 'info' | 'warn' | 'error', payload: object): Promise<void> {
+    await this.unitOfWork.run(run.workspaceId, async (tx) => {
+      // The row lock numbers the events of one run without gaps, whoever writes them.
+      await tx.query(`select id from runs where workspace_id = $1 and id = $2 for no key update`, [run.workspaceId, run.runId]);
+      await tx.query(
+        `insert into office_run_events (run_id, seq, workspace_id, event_type, level, payload)
+         select $2, coalesce(max(seq), 0) + 1, $1, $3, $4, $5 from office_run_events where run_id = $2`,
+        [run.workspaceId, run.runId, eventType, level, payload],
+      );
+    });
+  }
+
+  /**
+   * Renews every lease of this boot, expired ones too: as long as nobody has settled the run it is still ours (contract 4).
+   * Answers the runs that are ours now; a live one that is missing has been taken away.
+   */
+  async renew({ hostId, bootId, leaseSec }: Owner): Promise<{ runId: string; generation: number }[]> {
+    const rows = await this.unitOfWork.statement<{ id: string; generation: number }>(
+      `update runs set lease_expires_at = clock_timestamp() + make_interval(secs => $3)
+        where lease_host_id = $1 and lease_boot_id = $2 and status = 'running'
+       returning id, generation`,
+      [hostId, bootId, leaseSec],
+    );
+    return rows.map(({ id, generation }) => ({ runId: id, generation }));
+  }
+
+  /** Runs of this boot that somebody wants stopped. */
+  async stopsAsked({ hostId, bootId }: Owner): Promise<{ runId: string; generation: number; reason: string }[]> {
+    const rows = await this.unitOfWork.read<{ id: string; generation: number; reason: string }>(
+      `select id, generation, stop_requested_reason as reason from runs
+        where lease_host_id = $1 and lease_boot_id = $2 and status = 'running' and stop_requested_at is not null`,
+      [hostId, bootId],
+    );
+    return rows.map(({ id, generation, reason }) => ({ runId: id, generation, reason }));
+  }
+}

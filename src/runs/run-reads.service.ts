@@ -1,0 +1,143 @@
+import { Injectable } from '@nestjs/common';
+import { OfficeSettings } from '../platform/config/office-settings.js';
+import type { Reading } from '../platform/database/reading.js';
+import { UnitOfWork } from '../platform/database/unit-of-work.js';
+import { OfficeError } from '../platform/errors/office-error.js';
+import { decodeCursor } from '../platform/http/cursor.js';
+import type { PageQuery } from '../platform/http/page.dto.js';
+import { pageFrom, type Page } from '../platform/http/page.view.js';
+import { pillOf, type RunStatus } from './domain/run-status.js';
+import type { WaitingOn } from './domain/waiting-on.js';
+import type { AgentRunsQuery, WorkspaceRunsQuery } from './run.dto.js';
+import type { RunEventView, RunRowView, RunView } from './run.view.js';
+import { waitingOnSql } from './waiting-on.sql.js';
+
+interface RunRow extends Omit<RunRowView, 'pill' | 'waiting_on'> {
+  readonly status: RunStatus;
+  readonly waiting_on: WaitingOn | null;
+}
+
+const instant = (column: string): string => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+
+/** `$2` is the lease, `$3` the tasks whose last process still goes down here. The wide columns are not among these. */
+const ROW = `r.id, r.agent_id, r.status, r.reason, r.note, ${instant('r.requested_at')} as requested_at,
+  ${instant('r.started_at')} as started_at, ${instant('r.finished_at')} as finished_at, r.error_summary,
+  case when t.id is null then null else jsonb_build_object('id', t.id, 'identifier', t.identifier, 'title', t.title) end as task,
+  wait.reason as waiting_on,
+  case wait.reason when 'retry_scheduled' then ${instant('r.due_at')}
+                   when 'cooling_down' then ${instant('a.last_run_finished_at + make_interval(secs => a.cooldown_sec)')} end as waiting_until`;
+
+const FROM = `from runs r
+  join agent_instances a on a.id = r.agent_id
+  join workspaces w on w.id = r.workspace_id
+  left join tasks t on t.id = r.task_id
+  left join task_folders f on f.task_id = r.task_id
+  cross join lateral (select case when r.status in ('queued', 'scheduled_retry')
+    then ${waitingOnSql({ leaseSec: '$2', host: null, busyTasks: '$3' })} end as reason) wait`;
+
+/** Says on this server which tasks are still being left by their last process. Filled by the scheduler. */
+export abstract class BusyTasks {
+  abstract busyTaskIds(): string[];
+}
+
+/** Runs as people see them. */
+@Injectable()
+export class RunReads {
+  constructor(
+    private readonly unitOfWork: UnitOfWork,
+    private readonly settings: OfficeSettings,
+    private readonly busy: BusyTasks,
+  ) {}
+
+  ofAgent(workspaceId: string, agentId: string, query: AgentRunsQuery): Promise<Page<RunRowView>> {
+    return this.page(workspaceId, query, { status: query.status, agentId });
+  }
+
+  ofWorkspace(workspaceId: string, query: WorkspaceRunsQuery): Promise<Page<RunRowView>> {
+    return this.page(workspaceId, query, { status: query.status, agentId: query.agent_id, taskId: query.task_id });
+  }
+
+  /** Newest first. */
+  private async page(
+    workspaceId: string,
+    { limit, cursor }: PageQuery,
+    only: { status?: string | undefined; agentId?: string | undefined; taskId?: string | undefined },
+  ): Promise<Page<RunRowView>> {
+    const parameters: unknown[] = [workspaceId, this.settings.OFFICE_LEASE_SEC, this.busy.busyTaskIds(), limit + 1];
+    const and = (condition: (place: string) => string, value: unknown): string =>
+      value === undefined || value === null ? '' : ` and ${condition(`$${parameters.push(value)}`)}`;
+    const rows = await this.unitOfWork.read<RunRow>(
+      `select ${ROW} ${FROM} where r.workspace_id = $1
+        ${and((place) => `r.agent_id = ${place}`, only.agentId)}${and((place) => `r.task_id = ${place}`, only.taskId)}
+        ${and((place) => `r.status = ${place}`, only.status)}${and((place) => `r.id < ${place}`, decodeCursor(cursor))}
+        order by r.id desc limit $4`,
+      parameters,
+    );
+    return pageFrom(rows, limit, ({ id }) => id, rowView);
+  }
+
+  async one(workspaceId: string, runId: string): Promise<RunView> {
+    const [row] = await this.unitOfWork.read<RunRow & Omit<RunView, keyof RunRowView>>(
+      `select ${ROW}, r.workspace_id, r.session_id, r.error_message, r.error_code, r.error_class, r.failure_kind, r.cancel_reason,
+              r.merged_into, r.stop_reason, ${instant('r.stop_requested_at')} as stop_requested_at, r.generation, r.retry_count,
+              ${instant('r.claimed_at')} as claimed_at, ${instant('r.launched_at')} as launched_at, r.capabilities,
+              r.input_snapshot -> 'prompt' as prompt, r.usage, r.causation_id, r.depth,
+              (select coalesce(jsonb_agg(jsonb_build_object(
+                        'generation', n.generation, 'host_id', n.host_id, 'execution_id', n.execution_id,
+                        'claimed_at', ${instant('n.claimed_at')}, 'launched_at', ${instant('n.launched_at')},
+                        'started_at', ${instant('n.started_at')}, 'finished_at', ${instant('n.finished_at')},
+                        'outcome', n.outcome, 'evidence', n.evidence, 'late_result', n.late_result) order by n.generation), '[]')
+                 from run_attempts n where n.run_id = r.id) as attempts,
+              (select coalesce(jsonb_agg(jsonb_build_object(
+                        'id', q.id, 'reason', q.reason, 'note', q.note, 'outcome', q.outcome, 'stale', q.stale,
+                        'actor', jsonb_build_object('kind', q.actor_kind, 'id', q.actor_id),
+                        'requested_at', ${instant('q.requested_at')}) order by q.id), '[]')
+                 from (select * from wake_requests where run_id = r.id order by id desc limit 200) q) as wakes
+         ${FROM} where r.workspace_id = $1 and r.id = $4`,
+      [workspaceId, this.settings.OFFICE_LEASE_SEC, this.busy.busyTaskIds(), runId],
+    );
+    if (row === undefined) throw new OfficeError('not_found');
+    return { ...row, ...rowView(row) };
+  }
+
+  /** A run's own log, oldest first. */
+  async events(workspaceId: string, runId: string, { limit, cursor }: PageQuery): Promise<Page<RunEventView>> {
+    const after = decodeCursor(cursor, (key) => /^\d{1,9}$/.test(key)) ?? '0';
+    const rows = await this.unitOfWork.read<RunEventView>(
+      `select seq, event_type, level, payload, ${instant('created_at')} as created_at
+         from office_run_events where workspace_id = $1 and run_id = $2 and seq > $3 order by seq limit $4`,
+      [workspaceId, runId, Number(after), limit + 1],
+    );
+    return pageFrom(
+      rows,
+      limit,
+      ({ seq }) => String(seq),
+      (row) => row,
+    );
+  }
+
+  /** Why a waiting run waits, for whoever has just queued it. */
+  async waitingOn(reading: Reading, workspaceId: string, runId: string): Promise<WaitingOn | null> {
+    const [row] = await reading.query<{ reason: WaitingOn | null }>(
+      `select wait.reason ${FROM} where r.workspace_id = $1 and r.id = $4`,
+      [workspaceId, this.settings.OFFICE_LEASE_SEC, this.busy.busyTaskIds(), runId],
+    );
+    return row?.reason ?? null;
+  }
+}
+
+const rowView = (row: RunRow): RunRowView => ({
+  id: row.id,
+  agent_id: row.agent_id,
+  status: row.status,
+  pill: pillOf(row.status),
+  reason: row.reason,
+  note: row.note,
+  task: row.task,
+  requested_at: row.requested_at,
+  started_at: row.started_at,
+  finished_at: row.finished_at,
+  error_summary: row.error_summary,
+  waiting_on: row.waiting_on,
+  waiting_until: row.waiting_until,
+});

@@ -1,0 +1,53 @@
+/**
+ * One text says why a waiting run waits: the claim takes what it calls `claimable`, the views show the rest. So a run can
+ * never be shown as waiting for something that the claim does not wait for. Order and words: domain/waiting-on.ts.
+ * Aliases: `r` runs, `a` agent_instances, `w` workspaces, `f` task_folders (left joined on the task).
+ */
+export interface WaitingOnPlace {
+  /** Placeholder of the lease length in seconds: a host unseen for that long is offline. */
+  readonly leaseSec: string;
+  /** Placeholder of the claiming host's id; null in views, where any live host may come to claim. */
+  readonly host: string | null;
+  /** Placeholder of a uuid[]: tasks whose last process is still going down on the host that asks. */
+  readonly busyTasks: string;
+}
+
+export function waitingOnSql({ leaseSec, host, busyTasks }: WaitingOnPlace): string {
+  const live = `h.last_seen_at > now() - make_interval(secs => ${leaseSec})`;
+  const eligible = `${live} and not h.draining and (f.host_id is null or f.host_id = h.id)${host === null ? '' : ` and h.id = ${host}`}`;
+  const folderElsewhere = host === null ? 'false' : `f.host_id is distinct from ${host}`;
+  return `case
+    when w.stopped_at is not null or w.archived_at is not null then 'workspace_stopped'
+    when a.lifecycle <> 'active' then 'agent_stopped'
+    when a.pause_reason is not null then 'agent_paused'
+    when exists (select from task_sessions s where s.task_id = r.task_id and s.agent_id = r.agent_id and s.state = 'FAILED')
+      then 'session_failed'
+    when exists (
+      select from task_blockers b join tasks bt on bt.id = b.blocker_id
+       where b.task_id = r.task_id and bt.state not in ('DONE', 'CANCELLED') and bt.archived_at is null and bt.deleted_at is null)
+      then 'task_blocked'
+    when exists (
+      select from runs p where p.status = 'running' and p.agent_id = r.agent_id
+         and (p.task_id = r.task_id or (r.task_id is null and p.scope = r.scope)))
+      then 'previous_run_running'
+    when r.task_id = any(${busyTasks}) or exists (select from runs p where p.status = 'running' and p.task_id = r.task_id)
+      then 'task_busy'
+    when f.host_id is not null and (${folderElsewhere} or not exists (select from hosts h where h.id = f.host_id and ${live}))
+      then 'host_offline'
+    when not exists (
+      select from hosts h where ${eligible} and (a.adapter_config ? 'command' or a.adapter = any(h.adapters)))
+      then 'adapter_missing'
+    when r.due_at > now() then 'retry_scheduled'
+    when a.cooldown_sec > 0 and a.last_run_finished_at > now() - make_interval(secs => a.cooldown_sec) then 'cooling_down'
+    when a.max_concurrent_sessions <= (select count(*) from runs p where p.agent_id = a.id and p.status = 'running')
+      then 'agent_at_capacity'
+    when not exists (
+      select from hosts h where ${eligible}
+         and h.max_executions > (select count(*) from runs p where p.status = 'running' and p.lease_host_id = h.id))
+      then 'host_at_capacity'
+    else 'claimable' end`;
+}
+
+/** A run waiting over 15 minutes moves up one class, never into human (contract 3). */
+export const EFFECTIVE_CLASS = `case
+  when r.wake_class > 1 and r.requested_at < now() - interval '15 minutes' then r.wake_class - 1 else r.wake_class end`;

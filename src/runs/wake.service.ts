@@ -1,0 +1,218 @@
+import { Injectable } from '@nestjs/common';
+import type { Actor } from '../platform/actor.js';
+import type { Tx } from '../platform/database/tx.js';
+import { newId } from '../platform/ids.js';
+import { storableText } from '../platform/text/storable.js';
+import { classOf, rankOf, type WakeClass, type WakeReason } from './domain/wake-reason.js';
+import { judgeWake, type WakeRefusal, type WakeSituation } from './domain/wake-verdict.js';
+
+export interface Wake {
+  readonly agentId: string;
+  /** A task, or for taskless work a scope: `approval:<id>`, `routine:<id>`, `manual`. */
+  readonly on: { readonly taskId: string } | { readonly scope: string };
+  readonly reason: WakeReason;
+  readonly actor: Actor;
+  readonly note?: string | undefined;
+  /** The same key of the same agent within 24 hours is the same wake. */
+  readonly key?: string | undefined;
+  /** The run that led to this wake; an acting agent's own run unless said otherwise. */
+  readonly causedByRunId?: string | undefined;
+}
+
+/** What became of a wake. `deduplicated`: this very wake had been taken before, as run `runId`. */
+export type WakeAnswer =
+  | { readonly outcome: 'queued' | 'coalesced' | 'deduplicated'; readonly runId: string }
+  | { readonly outcome: 'refused'; readonly refusedReason: WakeRefusal };
+
+interface Facts {
+  lifecycle: Exclude<WakeSituation['lifecycle'], null>;
+  parent_depth: number | null;
+  paused: boolean;
+  task_found: boolean;
+  task_over: boolean;
+  is_assignee: boolean;
+}
+
+/**
+ * The one seam through which every agent is woken; nothing else inserts a run (contract 3). Always within the
+ * transaction of whatever caused the wake, so that a change and its wake are committed together or not at all.
+ */
+@Injectable()
+export class WakeService {
+  async wake(tx: Tx, wake: Wake): Promise<WakeAnswer> {
+    const facts = await this.factsOf(tx, wake);
+    const depth = facts?.parent_depth == null ? 0 : facts.parent_depth + 1;
+    const refusal = judgeWake({
+      lifecycle: facts?.lifecycle ?? null,
+      task: 'taskId' in wake.on ? { found: facts?.task_found ?? false, over: facts?.task_over ?? false } : null,
+      depth,
+    });
+    if (refusal !== null) {
+      // Without an agent, or a task, of this workspace there is nothing that the request could be kept beside.
+      if (refusal !== 'agent_not_found' && refusal !== 'task_not_found') await this.record(tx, wake, depth, { refused: refusal });
+      return { outcome: 'refused', refusedReason: refusal };
+    }
+    if (wake.key !== undefined && !(await this.takeKey(tx, wake, wake.key))) {
+      const runId = await this.runOfKey(tx, wake, wake.key);
+      await this.record(tx, wake, depth, { outcome: 'deduplicated', runId });
+      return { outcome: 'deduplicated', runId };
+    }
+    const placed = await this.place(tx, wake, depth, facts!);
+    if (wake.key !== undefined) await this.fillKey(tx, wake, wake.key, placed.runId);
+    await this.record(tx, wake, depth, placed);
+    tx.nudge('work');
+    return placed;
+  }
+
+  /**
+   * FOR SHARE on the agent, which claims and settlements hold more firmly: a wake and a claim of the same agent happen one
+   * after the other, so that no wake joins a run whose prompt has been written already; and an agent that is being
+   * archived either sees this wake's run or refuses it.
+   */
+  private async factsOf(tx: Tx, wake: Wake): Promise<Facts | undefined> {
+    const { agentId, on } = wake;
+    const [facts] = await tx.query<Facts>(
+      `select a.lifecycle, a.pause_reason is not null as paused,
+              t.id is not null and t.deleted_at is null as task_found,
+              coalesce(t.state in ('DONE', 'CANCELLED') or t.archived_at is not null, false) as task_over,
+              coalesce(t.assignee_agent_instance_id = a.id, false) as is_assignee,
+              (select p.depth from runs p where p.workspace_id = a.workspace_id and p.id = $4) as parent_depth
+         from agent_instances a
+         left join tasks t on t.workspace_id = a.workspace_id and t.id = $3
+        where a.workspace_id = $1 and a.id = $2
+          for share of a`,
+      [tx.workspaceId, agentId, 'taskId' in on ? on.taskId : null, causeOf(wake)],
+    );
+    return facts;
+  }
+
+  private async place(tx: Tx, wake: Wake, depth: number, facts: Facts): Promise<{ outcome: 'queued' | 'coalesced'; runId: string }> {
+    for (let attempt = 0; attempt < 10; attempt++) {
+      const queued = await this.queue(tx, wake, depth, facts.is_assignee);
+      if (queued !== null) {
+        tx.emit('office.wakeup.updated', {
+          wakeup_id: queued,
+          agent_id: wake.agentId,
+          ...('taskId' in wake.on ? { task_id: wake.on.taskId } : {}),
+          status: 'queued',
+          ...(facts.paused ? { waiting_on: 'agent_paused' } : {}),
+        });
+        return { outcome: 'queued', runId: queued };
+      }
+      const joined = await this.join(tx, wake);
+      if (joined !== null) return { outcome: 'coalesced', runId: joined };
+      // The waiting run was claimed or cancelled between the two statements: there is room for a new one now.
+    }
+    throw new Error('a wake found neither a run to join nor room for a new one');
+  }
+
+  /** Waits for a claim of the pair's waiting run that is about to commit; null when a run still waits. */
+  private async queue(tx: Tx, wake: Wake, depth: number, isAssignee: boolean): Promise<string | null> {
+    const { agentId, on, reason, actor, note } = wake;
+    const id = newId();
+    const inserted = await tx.query(
+      `insert into runs (id, workspace_id, agent_id, task_id, scope, reason, note, wake_class, entitlement,
+                         causation_id, parent_run_id, depth, requested_at, due_at)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, $11, clock_timestamp(), clock_timestamp())
+       on conflict do nothing returning id`,
+      [
+        id,
+        tx.workspaceId,
+        agentId,
+        'taskId' in on ? on.taskId : null,
+        'scope' in on ? on.scope : null,
+        reason,
+        note === undefined ? null : storableText(note),
+        rankOf(classOf(reason, actor)),
+        isAssignee ? 'assignee' : 'none',
+        causeOf(wake),
+        depth,
+      ],
+    );
+    return inserted.length === 1 ? id : null;
+  }
+
+  /** Only a person's wake changes the run it joins: it moves to the front and is due now. */
+  private async join(tx: Tx, { agentId, on, reason, actor }: Wake): Promise<string | null> {
+    const human: WakeClass = 'human';
+    const sql =
+      classOf(reason, actor) === human
+        ? `update runs r set wake_class = ${rankOf(human)}, due_at = least(r.due_at, now())
+            where r.workspace_id = $1 and r.agent_id = $2 and r.status in ('queued', 'scheduled_retry')
+              and (r.task_id = $3 or r.scope = $4)
+          returning r.id`
+        : `select r.id from runs r
+            where r.workspace_id = $1 and r.agent_id = $2 and r.status in ('queued', 'scheduled_retry')
+              and (r.task_id = $3 or r.scope = $4)`;
+    const [run] = await tx.query<{ id: string }>(sql, [
+      tx.workspaceId,
+      agentId,
+      'taskId' in on ? on.taskId : null,
+      'scope' in on ? on.scope : null,
+    ]);
+    return run?.id ?? null;
+  }
+
+  private async takeKey(tx: Tx, { agentId }: Wake, key: string): Promise<boolean> {
+    const taken = await tx.query(
+      `insert into wake_keys (workspace_id, agent_id, key, remembered_until)
+       values ($1, $2, $3, now() + interval '24 hours')
+       on conflict (workspace_id, agent_id, key) do update
+         set remembered_until = excluded.remembered_until, run_id = null where wake_keys.remembered_until <= now()
+       returning key`,
+      [tx.workspaceId, agentId, key],
+    );
+    return taken.length === 1;
+  }
+
+  private async runOfKey(tx: Tx, { agentId }: Wake, key: string): Promise<string> {
+    const [known] = await tx.query<{ run_id: string }>(
+      `select run_id from wake_keys where workspace_id = $1 and agent_id = $2 and key = $3`,
+      [tx.workspaceId, agentId, key],
+    );
+    return known!.run_id;
+  }
+
+  private async fillKey(tx: Tx, { agentId }: Wake, key: string, runId: string): Promise<void> {
+    await tx.query(`update wake_keys set run_id = $4 where workspace_id = $1 and agent_id = $2 and key = $3`, [
+      tx.workspaceId,
+      agentId,
+      key,
+      runId,
+    ]);
+  }
+
+  private async record(
+    tx: Tx,
+    wake: Wake,
+    depth: number,
+    became: { outcome: 'queued' | 'coalesced' | 'deduplicated'; runId: string } | { refused: WakeRefusal },
+  ): Promise<void> {
+    const { agentId, on, reason, actor, note, key } = wake;
+    await tx.query(
+      `insert into wake_requests (id, workspace_id, agent_id, task_id, scope, reason, wake_class, actor_kind, actor_id, note,
+                                  idempotency_key, causation_id, depth, outcome, refused_reason, run_id, requested_at)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, clock_timestamp())`,
+      [
+        newId(),
+        tx.workspaceId,
+        agentId,
+        'taskId' in on ? on.taskId : null,
+        'scope' in on ? on.scope : null,
+        reason,
+        rankOf(classOf(reason, actor)),
+        actor.kind,
+        actor.id,
+        note === undefined ? null : storableText(note),
+        key ?? null,
+        causeOf(wake),
+        depth,
+        'refused' in became ? 'refused' : became.outcome,
+        'refused' in became ? became.refused : null,
+        'refused' in became ? null : became.runId,
+      ],
+    );
+  }
+}
+
+const causeOf = ({ causedByRunId, actor }: Wake): string | null => causedByRunId ?? (actor.kind === 'agent' ? actor.runId : null);

@@ -1,0 +1,112 @@
+import { Injectable } from '@nestjs/common';
+import { Clock } from '../platform/clock/clock.js';
+import { OfficeSettings } from '../platform/config/office-settings.js';
+import { DatabaseOutage } from '../platform/database/database-outage.js';
+import { Nudges } from '../platform/database/nudges.js';
+import { OfficeHost } from '../platform/office-host.js';
+import { ClaimRepository } from '../runs/claim.repository.js';
+import { ClaimService } from '../runs/claim.service.js';
+import { LiveRuns } from './live-runs.js';
+import { RunDriver } from './run-driver.service.js';
+
+/** A lost nudge and a due retry are found within this time. */
+const POLL_MS = 1_000;
+
+/**
+ * Claims while there is room. Events wake it; the poll is the net. Workspaces take turns: one claim each, then the next, so
+ * that a busy tenant cannot keep the others waiting.
+ */
+@Injectable()
+export class ClaimLoop {
+  private readonly stopping = new AbortController();
+  private readonly inTurn = new Set<string>();
+  private awaken: () => void = () => undefined;
+  private running: Promise<void> = Promise.resolve();
+  private polledAt = -Infinity;
+  private turnedAt = -Infinity;
+
+  constructor(
+    private readonly claims: ClaimService,
+    private readonly waiting: ClaimRepository,
+    private readonly driver: RunDriver,
+    private readonly live: LiveRuns,
+    private readonly nudges: Nudges,
+    private readonly outage: DatabaseOutage,
+    private readonly host: OfficeHost,
+    private readonly settings: OfficeSettings,
+    private readonly clock: Clock,
+  ) {}
+
+  start(): void {
+    const deaf = this.nudges.on('work', (workspaceId) => this.look(workspaceId));
+    this.stopping.signal.addEventListener('abort', deaf, { once: true });
+    this.running = this.run(this.stopping.signal);
+  }
+
+  /** Claims nothing more; resolves when a claim under way has been handed to its driver. */
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    this.awaken();
+    await this.running;
+  }
+
+  /** Milliseconds since the loop last went round; for readiness. */
+  idleMs(): number {
+    return this.clock.monotonicMs() - this.turnedAt;
+  }
+
+  private look(workspaceId: string): void {
+    this.inTurn.add(workspaceId);
+    this.awaken();
+  }
+
+  private async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      this.turnedAt = this.clock.monotonicMs();
+      try {
+        await this.pollWhenDue();
+        await this.claimInTurn(signal);
+        this.outage.recovered();
+        await this.untilAwakened(signal);
+      } catch (error) {
+        await this.clock.sleep(this.outage.failed(error), signal);
+      }
+    }
+  }
+
+  private async pollWhenDue(): Promise<void> {
+    if (this.live.free === 0 || this.clock.monotonicMs() - this.polledAt < POLL_MS) return;
+    for (const workspaceId of await this.waiting.workspacesWithWork()) this.inTurn.add(workspaceId);
+    this.polledAt = this.clock.monotonicMs();
+  }
+
+  private async claimInTurn(signal: AbortSignal): Promise<void> {
+    for (const workspaceId of this.inTurn) {
+      if (signal.aborted || this.live.free === 0) return;
+      this.inTurn.delete(workspaceId);
+      const { claimed, mayHaveMore } = await this.claims.claim({
+        workspaceId,
+        hostId: this.host.id,
+        bootId: this.host.bootId,
+        leaseSec: this.settings.OFFICE_LEASE_SEC,
+        busyTaskIds: this.live.busyTaskIds(),
+        limit: this.live.free,
+        workDir: this.settings.OFFICE_WORK_DIR,
+      });
+      for (const run of claimed) void this.driver.drive(run);
+      // Added again at the end of the turn: a Set is walked in the order of insertion.
+      if (mayHaveMore) this.inTurn.add(workspaceId);
+    }
+  }
+
+  private async untilAwakened(signal: AbortSignal): Promise<void> {
+    if (signal.aborted || (this.inTurn.size > 0 && this.live.free > 0)) return;
+    await new Promise<void>((resolve) => {
+      const poll = this.clock.after(POLL_MS, resolve);
+      this.awaken = () => {
+        poll.cancel();
+        resolve();
+      };
+    });
+  }
+}

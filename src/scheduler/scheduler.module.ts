@@ -1,0 +1,21 @@
+import { Module } from '@nestjs/common';
+import { ExecutionModule } from '../execution/execution.module.js';
+import { RunModule } from '../runs/run.module.js';
+import { SettlementModule } from '../settlement/settlement.module.js';
+import { WorkspaceModule } from '../workspaces/workspace.module.js';
+import { AgentConfigs } from './agent-configs.service.js';
+import { BootRecovery } from './boot-recovery.service.js';
+import { ClaimLoop } from './claim-loop.service.js';
+import { LeaseKeeper } from './lease-keeper.service.js';
+import { LiveRunsModule } from './live-runs.module.js';
+import { Persistence } from './persistence.js';
+import { RunDriver } from './run-driver.service.js';
+import { RunMetrics } from './run-metrics.js';
+import { Scheduler } from './scheduler.service.js';
+
+/** Who runs now: claims, drives, keeps and settles this server's runs. */
+@Module({
+  imports: [ExecutionModule, RunModule, SettlementModule, WorkspaceModule, LiveRunsModule],
+  providers: [AgentConfigs, BootRecovery, ClaimLoop, LeaseKeeper, Persistence, RunDriver, RunMetrics, Scheduler],
+})
+export class SchedulerModule {}

@@ -1,0 +1,60 @@
+import type { Outcome, TurnEnd, Usage } from '../../execution/agent-runtime.js';
+import { LEAVES_TASK } from '../../runs/domain/cancel-reason.js';
+import type { SessionState } from '../../sessions/domain/session-state.js';
+
+export type InterruptionCause = 'host_restart' | 'drain_deadline' | 'lost_lease';
+
+/** What an execution came to, or that its host did not live to see it. */
+export type Result = Outcome | { readonly kind: 'interrupted'; readonly cause: InterruptionCause };
+
+export interface RunAtEnd {
+  readonly launched: boolean;
+  /** A stop that was committed before this settle (contract 5: it wins, whatever the agent answered). */
+  readonly stopReason: string | null;
+}
+
+/** How a run ends. One of these per run, decided here and nowhere else (contract 5, table). */
+export type Ending =
+  | { readonly status: 'completed'; readonly stopReason: TurnEnd; readonly usage: Usage | null; readonly lastMessage: string | null }
+  | { readonly status: 'cancelled'; readonly cancelReason: string }
+  | { readonly status: 'failed' | 'timed_out'; readonly kind: 'error'; readonly payload: string }
+  | { readonly status: 'failed'; readonly kind: 'interrupted'; readonly cause: InterruptionCause; readonly payload: string }
+  | { readonly status: 'queued' };
+
+export function endingOf(result: Result, run: RunAtEnd): Ending {
+  if (run.stopReason !== null) return { status: 'cancelled', cancelReason: run.stopReason };
+  switch (result.kind) {
+    case 'turn_ended':
+      return { status: 'completed', stopReason: result.stopReason, usage: result.usage, lastMessage: result.lastMessage };
+    case 'error':
+      return { status: 'failed', kind: 'error', payload: result.payload };
+    case 'timed_out':
+      return { status: 'timed_out', kind: 'error', payload: result.payload };
+    case 'stopped':
+      // Stopped by us without a committed stop: only ever because this server was going away.
+      return interrupted('drain_deadline', run);
+    case 'interrupted':
+      return interrupted(result.cause, run);
+  }
+}
+
+/** Before the launch nothing can have happened, so the run may simply wait again (contract 4). */
+function interrupted(cause: InterruptionCause, run: RunAtEnd): Ending {
+  if (!run.launched) return { status: 'queued' };
+  return { status: 'failed', kind: 'interrupted', cause, payload: JSON.stringify({ kind: 'interrupted', cause }) };
+}
+
+/** Where the session goes with its run. */
+export function sessionAfter(ending: Ending, from: SessionState, rest: 'IDLE' | 'WAITING_FOR_INPUT'): SessionState {
+  switch (ending.status) {
+    case 'completed':
+    case 'queued':
+      return rest;
+    case 'cancelled':
+      if (!LEAVES_TASK.has(ending.cancelReason)) return rest;
+      return from === 'STARTING' ? 'CANCELLED' : 'COMPLETED';
+    case 'failed':
+    case 'timed_out':
+      return 'FAILED';
+  }
+}

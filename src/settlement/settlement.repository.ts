@@ -1,0 +1,236 @@
+import { Injectable } from '@nestjs/common';
+import type { Tx } from '../platform/database/tx.js';
+import { SYSTEM_USER_ID } from '../platform/ids.js';
+import { OPEN_FAILURE } from '../inbox/open-items.sql.js';
+import type { SessionState } from '../sessions/domain/session-state.js';
+
+/** The fencing pair and the rows that belong to it, as the claim knew them. */
+export interface SettledRun {
+  readonly runId: string;
+  readonly generation: number;
+  readonly workspaceId: string;
+  readonly agentId: string;
+  readonly taskId: string | null;
+  readonly sessionId: string;
+}
+
+/** The rows a run's end touches, locked. Null where the run has no task. */
+export interface LockedRun {
+  readonly run: {
+    readonly id: string;
+    readonly generation: number;
+    readonly status: string;
+    readonly launched: boolean;
+    readonly stopReason: string | null;
+    readonly scope: string | null;
+    readonly hostId: string | null;
+    readonly bootId: string | null;
+  };
+  readonly task: { readonly id: string; readonly identifier: string; readonly title: string; readonly state: string; readonly over: boolean } | null;
+  readonly session: { readonly id: string; readonly state: SessionState };
+  readonly agent: {
+    readonly id: string;
+    readonly name: string;
+    readonly lifecycle: 'active' | 'stopped' | 'pending_approval' | 'archived';
+    readonly consecutiveFailures: number;
+    readonly ownThreshold: number | null;
+    readonly workspaceThreshold: number;
+    readonly pauseReason: string | null;
+    readonly pauseSource: 'auto' | 'person' | null;
+    readonly currentPauseId: string | null;
+    readonly otherLiveRuns: number;
+  };
+}
+
+/**
+ * One statement, four locks, in the order that holds everywhere: task, run, session, agent (contract 5). Each part depends
+ * on the one before through a sub-select that PostgreSQL has to finish before it may scan, hence before it may lock.
+ */
+const LOCK = `
+  with t as materialized (
+    select id, identifier, title, state, (archived_at is not null or deleted_at is not null) as over
+      from tasks where workspace_id = $1 and id = $3 for no key update
+  ), r as materialized (
+    select id, generation, status, launched_at, stop_requested_reason, scope, session_id, agent_id, lease_host_id, lease_boot_id
+      from runs where workspace_id = $1 and id = $2 and (select count(*) from t) >= 0 for no key update
+  ), s as materialized (
+    select id, state from task_sessions where workspace_id = $1 and id = (select session_id from r) for no key update
+  ), a as materialized (
+    select id, workspace_id, name, lifecycle, consecutive_failures, failure_threshold, pause_reason, pause_source, current_pause_id
+      from agent_instances where workspace_id = $1 and id = $4 and (select count(*) from s) >= 0 for no key update
+  )
+  select jsonb_build_object('id', r.id, 'generation', r.generation, 'status', r.status, 'launched', r.launched_at is not null,
+           'stopReason', r.stop_requested_reason, 'scope', r.scope, 'hostId', r.lease_host_id, 'bootId', r.lease_boot_id) as run,
+         case when t.id is null then null else to_jsonb(t) end as task,
+         to_jsonb(s) as session,
+         jsonb_build_object('id', a.id, 'name', a.name, 'lifecycle', a.lifecycle, 'consecutiveFailures', a.consecutive_failures,
+           'ownThreshold', a.failure_threshold,
+           'workspaceThreshold', (select agent_failure_threshold from workspace_settings w where w.workspace_id = a.workspace_id),
+           'pauseReason', a.pause_reason, 'pauseSource', a.pause_source, 'currentPauseId', a.current_pause_id,
+           'otherLiveRuns', (select count(*)::int from runs x where x.agent_id = a.id and x.status = 'running' and x.id <> r.id)) as agent
+    from r left join t on true left join s on true join a on true`;
+
+/** Writes of a run's end that need no decision of their own. All under the locks above. */
+@Injectable()
+export class SettlementRepository {
+  async lock(tx: Tx, runId: string, taskId: string | null, agentId: string): Promise<LockedRun | undefined> {
+    const [locked] = await tx.query<LockedRun>(LOCK, [tx.workspaceId, runId, taskId, agentId]);
+    return locked;
+  }
+
+  /** The good end, in one statement. Answers the failure items of the pair that it resolves. */
+  async complete(
+    tx: Tx,
+    run: SettledRun,
+    end: { stopReason: string; usage: object | null; session: SessionState },
+  ): Promise<{ item_id: string }[]> {
+    return tx.query<{ item_id: string }>(
+      `with ended as (
+         update runs set status = 'completed', finished_at = clock_timestamp(), stop_reason = $4, usage = $5,
+                lease_host_id = null, lease_boot_id = null, lease_expires_at = null
+          where workspace_id = $1 and id = $2 and generation = $3 and status = 'running'
+         returning id, generation, finished_at
+       ), attempt as (
+         update run_attempts a set outcome = 'turn_ended', finished_at = e.finished_at, usage = $5
+           from ended e where a.run_id = e.id and a.generation = e.generation
+       ), session as (
+         update task_sessions set state = $6, updated_at = now() where workspace_id = $1 and id = $7
+       ), agent as (
+         update agent_instances set consecutive_failures = 0, last_run_finished_at = clock_timestamp() where workspace_id = $1 and id = $8
+       )
+       insert into inbox_dismissals (user_id, item_kind, item_id, workspace_id)
+       select $10, 'agent_run_failed', r.id, $1 from runs r
+        where r.workspace_id = $1 and r.agent_id = $8 and r.task_id = $9 and ${OPEN_FAILURE}
+       on conflict do nothing returning item_id`,
+      [
+        tx.workspaceId,
+        run.runId,
+        run.generation,
+        end.stopReason,
+        end.usage,
+        end.session,
+        run.sessionId,
+        run.agentId,
+        run.taskId,
+        SYSTEM_USER_ID,
+      ],
+    );
+  }
+
+  /** Every other end of the run, its attempt, its session and its agent's clock. */
+  async end(
+    tx: Tx,
+    run: SettledRun,
+    end: {
+      status: 'cancelled' | 'failed' | 'timed_out';
+      outcome: 'stopped' | 'error' | 'timed_out' | 'interrupted';
+      cancelReason: string | null;
+      failureKind: 'error' | 'interrupted' | null;
+      errorMessage: string | null;
+      errorSummary: string | null;
+      evidence: object | null;
+      session: SessionState;
+      endsSession: boolean;
+    },
+  ): Promise<void> {
+    await tx.query(
+      `with ended as (
+         update runs set status = $4, finished_at = clock_timestamp(), cancel_reason = $5, failure_kind = $6, error_message = $7,
+                error_summary = $8, lease_host_id = null, lease_boot_id = null, lease_expires_at = null
+          where workspace_id = $1 and id = $2 and generation = $3 and status = 'running'
+         returning id, generation, finished_at
+       ), attempt as (
+         update run_attempts a set outcome = $9, finished_at = e.finished_at, evidence = $10
+           from ended e where a.run_id = e.id and a.generation = e.generation
+       ), session as (
+         update task_sessions
+            set state = $11, error_message = $7, updated_at = now(), ended_at = case when $12 then clock_timestamp() end
+          where workspace_id = $1 and id = $13
+       )
+       update agent_instances set last_run_finished_at = clock_timestamp() where workspace_id = $1 and id = $14`,
+      [
+        tx.workspaceId,
+        run.runId,
+        run.generation,
+        end.status,
+        end.cancelReason,
+        end.failureKind,
+        end.errorMessage,
+        end.errorSummary,
+        end.outcome,
+        end.evidence,
+        end.session,
+        end.endsSession,
+        run.sessionId,
+        run.agentId,
+      ],
+    );
+  }
+
+  /**
+   * Back to waiting, as if it had not been claimed. Where the pair has a waiting run already, this one ends `merged` and its
+   * wakes move there: merge first, then change state (contract 3). Answers the survivor, or null when it waits itself.
+   */
+  async requeue(
+    tx: Tx,
+    run: SettledRun & { readonly scope: string | null },
+    session: SessionState,
+  ): Promise<string | null> {
+    const [survivor] = await tx.query<{ id: string }>(
+      `select id from runs where workspace_id = $1 and agent_id = $2 and (task_id = $3 or scope = $4)
+          and status in ('queued', 'scheduled_retry') for no key update`,
+      [tx.workspaceId, run.agentId, run.taskId, run.scope],
+    );
+    if (survivor) {
+      await tx.query(`update wake_requests set run_id = $3 where workspace_id = $1 and run_id = $2`, [tx.workspaceId, run.runId, survivor.id]);
+      await tx.query(
+        `update runs set wake_class = least(wake_class, (select wake_class from runs where id = $2)) where workspace_id = $1 and id = $3`,
+        [tx.workspaceId, run.runId, survivor.id],
+      );
+    }
+    await tx.query(
+      `with waits as (
+         update runs set status = case when $4::uuid is null then 'queued' else 'cancelled' end,
+                cancel_reason = case when $4::uuid is null then null else 'merged' end, merged_into = $4,
+                finished_at = case when $4::uuid is null then null else clock_timestamp() end,
+                claimed_at = null, lease_host_id = null, lease_boot_id = null, lease_expires_at = null
+          where workspace_id = $1 and id = $2 and generation = $3 and status = 'running'
+         returning id, generation
+       ), attempt as (
+         update run_attempts a set outcome = 'requeued', finished_at = clock_timestamp()
+           from waits w where a.run_id = w.id and a.generation = w.generation
+       )
+       update task_sessions set state = $5, updated_at = now() where workspace_id = $1 and id = $6`,
+      [tx.workspaceId, run.runId, run.generation, survivor?.id ?? null, session, run.sessionId],
+    );
+    return survivor?.id ?? null;
+  }
+
+  /** False when the task is over, so that its state stays what people made it. */
+  async toReview(tx: Tx, taskId: string): Promise<boolean> {
+    const moved = await tx.query(
+      `update tasks set state = 'REVIEW', review_after_failure = true, updated_at = now()
+        where workspace_id = $1 and id = $2 and state not in ('DONE', 'CANCELLED') and deleted_at is null returning id`,
+      [tx.workspaceId, taskId],
+    );
+    return moved.length === 1;
+  }
+
+  /** The result of an execution that no longer owned its run: kept with its attempt, once; the run stays as it was settled. */
+  async keepLate(tx: Tx, runId: string, generation: number, result: object): Promise<boolean> {
+    const kept = await tx.query(
+      `update run_attempts set late_result = $4 where workspace_id = $1 and run_id = $2 and generation = $3 and late_result is null
+         and outcome is not null returning run_id`,
+      [tx.workspaceId, runId, generation, result],
+    );
+    return kept.length === 1;
+  }
+
+  async postedComment(tx: Tx, runId: string, taskId: string): Promise<boolean> {
+    const [row] = await tx.query<{ posted: boolean }>(
+      `select exists (select from task_comments where run_id = $2 and task_id = $3 and workspace_id = $1) as posted`,
+      [tx.workspaceId, runId, taskId],
+    );
+    return row!.posted;
+  }
+}

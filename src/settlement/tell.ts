@@ -1,0 +1,36 @@
+import { statusOf } from '../agents/domain/agent-status.js';
+import type { Tx } from '../platform/database/tx.js';
+import type { LockedRun, SettledRun } from './settlement.repository.js';
+
+/** `error_message` has been cut for events already. */
+export function tellRun(tx: Tx, run: SettledRun, status: string, error_message?: string): void {
+  tx.emit('office.wakeup.updated', {
+    wakeup_id: run.runId,
+    agent_id: run.agentId,
+    ...(run.taskId === null ? {} : { task_id: run.taskId }),
+    status,
+    ...(error_message === undefined ? {} : { error_message }),
+  });
+}
+
+export function tellSession(tx: Tx, run: SettledRun, state: string, error_message?: string): void {
+  tx.emit('office.task.session.updated', {
+    session_id: run.sessionId,
+    task_id: run.taskId,
+    state,
+    ...(error_message === undefined ? {} : { error_message }),
+  });
+}
+
+/** Told when anything a person sees of the agent changed: its counter, its pause, or that nothing of it runs any more. */
+export function tellAgent(tx: Tx, agent: LockedRun['agent'], now: { failures?: number; pauseReason?: string } = {}): void {
+  const failures = now.failures ?? agent.consecutiveFailures;
+  const pauseSource = now.pauseReason === undefined ? agent.pauseSource : 'auto';
+  if (agent.otherLiveRuns > 0 && failures === agent.consecutiveFailures && now.pauseReason === undefined) return;
+  tx.emit('office.agent.updated', {
+    agent_id: agent.id,
+    status: statusOf({ lifecycle: agent.lifecycle, pauseSource, liveSessions: agent.otherLiveRuns }),
+    pause_reason: now.pauseReason ?? agent.pauseReason,
+    consecutive_failures: failures,
+  });
+}

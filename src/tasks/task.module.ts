@@ -1,0 +1,37 @@
+import { Module } from '@nestjs/common';
+import { AccessModule } from '../access/access.module.js';
+import { AgentModule } from '../agents/agent.module.js';
+import { WorkflowModule } from '../workflow/workflow.module.js';
+import { BlockerRepository } from './blocker.repository.js';
+import { CommentDesk } from './comment-desk.service.js';
+import { CommentRepository } from './comment.repository.js';
+import { CommentService } from './comment.service.js';
+import { TaskBlockers } from './task-blockers.service.js';
+import { TaskChanges } from './task-changes.service.js';
+import { TaskDesk } from './task-desk.service.js';
+import { TaskIntake } from './task-intake.service.js';
+import { TaskReads } from './task-reads.repository.js';
+import { TaskController } from './task.controller.js';
+import { TaskRepository } from './task.repository.js';
+import { TaskService } from './task.service.js';
+
+/** The work. Its ports `TaskReactions` and `TaskSessions` are filled above and joined by the app. */
+@Module({
+  imports: [AccessModule, AgentModule, WorkflowModule],
+  controllers: [TaskController],
+  providers: [
+    BlockerRepository,
+    CommentDesk,
+    CommentRepository,
+    CommentService,
+    TaskBlockers,
+    TaskChanges,
+    TaskDesk,
+    TaskIntake,
+    TaskReads,
+    TaskRepository,
+    TaskService,
+  ],
+  exports: [CommentService, TaskService],
+})
+export class TaskModule {}

@@ -1,0 +1,93 @@
+import { Injectable } from '@nestjs/common';
+import { OfficeSettings } from '../platform/config/office-settings.js';
+import { UnitOfWork } from '../platform/database/unit-of-work.js';
+import { decodeCursor } from '../platform/http/cursor.js';
+import type { PageQuery } from '../platform/http/page.dto.js';
+import { pageFrom } from '../platform/http/page.view.js';
+import type { Page } from '../platform/http/page.view.js';
+import { OfficeHost } from '../platform/office-host.js';
+import type { HostView } from './workspace.view.js';
+
+/** The machines that run agents, this one among them. Every write of this host is fenced by its boot. */
+@Injectable()
+export class HostRegistry {
+  constructor(
+    private readonly unitOfWork: UnitOfWork,
+    private readonly settings: OfficeSettings,
+    private readonly host: OfficeHost,
+  ) {}
+
+  /**
+   * This host with its new boot is there. Answers the boot it replaces, whose processes and runs are to be ended, or null.
+   * Safe to repeat, for a change of adapters: then it answers null and keeps the draining flag.
+   */
+  register(adapters: readonly string[]): Promise<{ previousBootId: string | null }> {
+    const { id, bootId, name } = this.host;
+    return this.unitOfWork.runForInstance(async (tx) => {
+      const [before] = await tx.query<{ boot_id: string }>(`select boot_id from hosts where id = $1 for no key update`, [id]);
+      await tx.query(
+        `insert into hosts (id, boot_id, name, adapters, max_executions) values ($1, $2, $3, $4, $5)
+         on conflict on constraint hosts_pkey do update
+           set boot_id = excluded.boot_id, name = excluded.name, adapters = excluded.adapters, max_executions = excluded.max_executions,
+               draining = hosts.draining and hosts.boot_id = excluded.boot_id,
+               started_at = case when hosts.boot_id = excluded.boot_id then hosts.started_at else now() end,
+               last_seen_at = now()`,
+        [id, bootId, name, [...adapters], this.settings.OFFICE_MAX_EXECUTIONS],
+      );
+      return { previousBootId: before && before.boot_id !== bootId ? before.boot_id : null };
+    });
+  }
+
+  /** Says "still here". False when another boot of this host has taken over. */
+  heartbeat(): Promise<boolean> {
+    return this.touch('last_seen_at = now()');
+  }
+
+  /** Whether any other host has been seen within a lease: then a lease of ours that ends may be taken over. */
+  async othersLive(): Promise<boolean> {
+    const rows = await this.unitOfWork.read(
+      `select from hosts where id <> $1 and last_seen_at > now() - make_interval(secs => $2) limit 1`,
+      [this.host.id, this.settings.OFFICE_LEASE_SEC],
+    );
+    return rows.length === 1;
+  }
+
+  /** Draining: what runs is finished, nothing new is claimed. False when another boot of this host has taken over. */
+  setDraining(draining: boolean): Promise<boolean> {
+    return this.touch('draining = $3', draining);
+  }
+
+  async list({ limit, cursor }: PageQuery): Promise<Page<HostView>> {
+    const rows = await this.unitOfWork.read<HostRow>(
+      `select id, name, adapters, max_executions, draining, started_at, last_seen_at,
+              last_seen_at > now() - make_interval(secs => $3) as online
+         from hosts where $1::uuid is null or id > $1::uuid order by id limit $2`,
+      [decodeCursor(cursor), limit + 1, this.settings.OFFICE_LEASE_SEC],
+    );
+    return pageFrom(rows, limit, ({ id }) => id, hostView);
+  }
+
+  private async touch(change: 'last_seen_at = now()' | 'draining = $3', ...value: boolean[]): Promise<boolean> {
+    const { id, bootId } = this.host;
+    const touched = await this.unitOfWork.runForInstance((tx) =>
+      tx.query(`update hosts set ${change} where id = $1 and boot_id = $2 returning 1`, [id, bootId, ...value]),
+    );
+    return touched.length === 1;
+  }
+}
+
+interface HostRow extends Omit<HostView, 'started_at' | 'last_seen_at'> {
+  readonly started_at: Date;
+  readonly last_seen_at: Date;
+}
+
+const hostView = ({ id, name, adapters, max_executions, draining, online, started_at, last_seen_at }: HostRow): HostView => ({
+  id,
+  name,
+  adapters,
+  max_executions,
+  draining,
+  online,
+  started_at: started_at.toISOString(),
+  last_seen_at: last_seen_at.toISOString(),
+});

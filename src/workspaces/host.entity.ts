@@ -1,0 +1,15 @@
+import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
+
+/** A machine that runs agents: its id lives in its data dir, its boot id changes with every process start. */
+@Entity('hosts')
+@Check('hosts_max_executions_positive', `max_executions > 0`)
+export class HostEntity {
+  @PrimaryColumn('uuid') readonly id!: string;
+  @Column('uuid') bootId!: string;
+  @Column('text') name!: string;
+  @Column('text', { array: true, default: () => `'{}'` }) adapters!: string[];
+  @Column('integer') maxExecutions!: number;
+  @Column('boolean', { default: false }) draining!: boolean;
+  @Column('timestamptz', { default: () => 'now()' }) startedAt!: Date;
+  @Column('timestamptz', { default: () => 'now()' }) lastSeenAt!: Date;
+}

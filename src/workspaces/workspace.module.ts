@@ -1,0 +1,19 @@
+import { Module } from '@nestjs/common';
+import { AccessModule } from '../access/access.module.js';
+import { HostController } from './host.controller.js';
+import { HostRegistry } from './host-registry.service.js';
+import { MemberService } from './member.service.js';
+import { SecretService } from './secret.service.js';
+import { SecretStore } from './secret-store.service.js';
+import { SecretsKey } from './secrets-key.js';
+import { WorkspaceController } from './workspace.controller.js';
+import { WorkspaceService } from './workspace.service.js';
+
+/** Tenants with their settings, members and secrets, and the hosts that work for all of them. Needs a `WorkspaceFurnishing`. */
+@Module({
+  imports: [AccessModule],
+  controllers: [WorkspaceController, HostController],
+  providers: [WorkspaceService, MemberService, SecretService, SecretStore, SecretsKey, HostRegistry],
+  exports: [SecretStore, HostRegistry],
+})
+export class WorkspaceModule {}

@@ -1,0 +1,45 @@
+import 'reflect-metadata';
+import { ConsoleLogger } from '@nestjs/common';
+import pg from 'pg';
+import { openFoundation } from '../../src/foundation.js';
+import { StartError } from '../../src/platform/errors/start-error.js';
+
+/**
+ * A server reduced to its foundation, for tests that kill it: opens it, says so on stdout as one line of JSON, then writes rows
+ * as fast as it can and says the number of each one that was committed. Ends on SIGTERM, and in one line when it cannot start.
+ */
+try {
+  const since = performance.now();
+  const foundation = await openFoundation(
+    {
+      OFFICE_DATA_DIR: process.env['OFFICE_DATA_DIR']!,
+      ...(process.env['OFFICE_DATABASE_URL'] && { OFFICE_DATABASE_URL: process.env['OFFICE_DATABASE_URL'] }),
+    },
+    new ConsoleLogger({ json: true }),
+  );
+  const { host, databaseUrl } = foundation;
+  const pool = new pg.Pool({ connectionString: databaseUrl, max: 2 });
+  pool.on('error', () => undefined);
+  await pool.query('create table if not exists written (boot uuid not null, n integer not null)');
+  let stopping = false;
+  process.once('SIGTERM', () => (stopping = true));
+  say({ ready: true, ms: Math.round(performance.now() - since), host, databaseUrl });
+  for (let n = 1; !stopping; n++) {
+    const written = await pool.query('insert into written values ($1, $2)', [host.bootId, n]).then(
+      () => true,
+      () => false,
+    );
+    if (written) say({ written: n });
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  await pool.end();
+  await foundation.close();
+} catch (error) {
+  if (!(error instanceof StartError)) throw error;
+  process.stderr.write(`${error.message}\n`);
+  process.exitCode = 1;
+}
+
+function say(line: object): void {
+  process.stdout.write(`${JSON.stringify(line)}\n`);
+}

@@ -1,0 +1,103 @@
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { join } from 'node:path';
+import { build } from 'vite';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+/** Inside `node_modules`, so that what is left outside of the bundle is found from there. */
+const OUT = join(ROOT, 'node_modules', '.cache', 'office-test');
+
+/** Some ordinary user that every system has. */
+export const NOBODY = { uid: 65_534, gid: 65_534 };
+export const isRoot = process.getuid?.() === 0;
+export const nobodyCanRunNode = isRoot && spawnSync(process.execPath, ['--version'], NOBODY).status === 0;
+
+/** Compiles one of the programs beside this file into a single one that plain Node starts at once. Answers its path. */
+export async function compileProgram(name: string, outDir = OUT): Promise<string> {
+  await build({
+    configFile: false,
+    logLevel: 'error',
+    root: ROOT,
+    build: {
+      ssr: join(import.meta.dirname, `${name}.ts`),
+      outDir,
+      emptyOutDir: false,
+      target: 'node20',
+      rollupOptions: { output: { entryFileNames: `${name}.mjs` } },
+    },
+  });
+  return join(outDir, `${name}.mjs`);
+}
+
+interface Said {
+  readonly ready?: true;
+  /** How long the foundation took to open. */
+  readonly ms?: number;
+  readonly host?: { readonly id: string; readonly bootId: string };
+  readonly databaseUrl?: string;
+  readonly written?: number;
+  readonly level?: string;
+  readonly context?: string;
+  readonly message?: unknown;
+}
+
+export interface Ready {
+  readonly ms: number;
+  readonly host: { readonly id: string; readonly bootId: string };
+  readonly databaseUrl: string;
+}
+
+/** A real process that holds a foundation (`foundation-holder.ts`). */
+export class FoundationProcess {
+  readonly said: Said[] = [];
+  stderr = '';
+  readonly exited: Promise<number | NodeJS.Signals | null>;
+  private readonly child: ChildProcess;
+  private heard: () => void = () => undefined;
+
+  constructor(program: string, env: Readonly<Record<string, string>>, identity: { uid: number; gid: number } | null = null) {
+    this.child = spawn(process.execPath, [program], {
+      ...identity,
+      env: { PATH: process.env['PATH'], ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let rest = '';
+    this.child.stdout?.on('data', (chunk: Buffer) => {
+      const lines = (rest + chunk.toString()).split('\n');
+      rest = lines.pop()!;
+      this.said.push(...lines.map((line) => JSON.parse(line) as Said));
+      this.heard();
+    });
+    this.child.stderr?.on('data', (chunk: Buffer) => (this.stderr += chunk.toString()));
+    this.exited = new Promise((resolve) => this.child.once('close', (code, signal) => resolve(code ?? signal)));
+    void this.exited.then(() => this.heard());
+  }
+
+  /** The number of the last row that it was told had been committed. */
+  get written(): number {
+    return this.said.findLast(({ written }) => written !== undefined)?.written ?? 0;
+  }
+
+  /** What it logged, phrase by phrase. */
+  get logged(): string[] {
+    return this.said.flatMap(({ context }) => (context === undefined ? [] : [context]));
+  }
+
+  async ready(): Promise<Ready> {
+    return (await this.until(() => this.said.find(({ ready }) => ready))) as Ready;
+  }
+
+  /** Waits for what it says to make `found` answer something. Rejects when it ends first. */
+  async until<T>(found: () => T | undefined | false): Promise<T> {
+    for (;;) {
+      const answer = found();
+      if (answer !== undefined && answer !== false) return answer;
+      if (this.child.exitCode !== null || this.child.signalCode !== null) throw new Error(`it ended: ${this.stderr}`);
+      await new Promise<void>((resolve) => (this.heard = resolve));
+    }
+  }
+
+  async kill(signal: NodeJS.Signals): Promise<number | NodeJS.Signals | null> {
+    this.child.kill(signal);
+    return this.exited;
+  }
+}
