@@ -131,7 +131,8 @@ export class AgentDirectory {
   }
 
   private async assertFits(tx: Tx, agent: WholeAgentRow, { handle, reports_to: bossId }: Partial<AgentColumns>): Promise<void> {
-    if (handle !== undefined && (await this.agents.handleTaken(tx, agent.workspace_id, handle))) throw new OfficeError('handle_taken', { handle });
+    if (handle !== undefined && (await this.agents.handleTaken(tx, agent.workspace_id, handle)))
+      throw new OfficeError('handle_taken', { handle });
     if (bossId === undefined || bossId === null) return;
     await this.standing.assertAssignable(tx, agent.workspace_id, bossId);
     if (await this.agents.isAbove(tx, agent.workspace_id, agent.id, bossId)) throw new OfficeError('reporting_cycle');

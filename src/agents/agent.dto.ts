@@ -1,7 +1,19 @@
 import { AGENT_ROLES, CAPABILITIES } from '../access/domain/capabilities.js';
 import type { AgentRole, Capability } from '../access/domain/capabilities.js';
 import { LongText, Name } from '../platform/http/bounded-text.decorator.js';
-import { Flag, FromQuery, JsonObject, OneOf, Optional, OrNull, Part, Shaped, SomeOf, Uuid, Whole } from '../platform/http/fields.decorator.js';
+import {
+  Flag,
+  FromQuery,
+  JsonObject,
+  OneOf,
+  Optional,
+  OrNull,
+  Part,
+  Shaped,
+  SomeOf,
+  Uuid,
+  Whole,
+} from '../platform/http/fields.decorator.js';
 import { PageQuery } from '../platform/http/page.dto.js';
 import { ADAPTERS } from './domain/adapter-config.js';
 import type { Adapter } from './domain/adapter-config.js';

@@ -80,7 +80,10 @@ const FROM = `from agent_instances agent join workspace_settings settings on set
 @Injectable()
 export class AgentRepository {
   async find(db: Reading, workspaceId: string, id: string): Promise<WholeAgentRow | null> {
-    const [row] = await db.query<WholeAgentRow>(`select ${WHOLE} ${FROM} where agent.workspace_id = $1 and agent.id = $2`, [workspaceId, id]);
+    const [row] = await db.query<WholeAgentRow>(`select ${WHOLE} ${FROM} where agent.workspace_id = $1 and agent.id = $2`, [
+      workspaceId,
+      id,
+    ]);
     return row ?? null;
   }
 
@@ -149,10 +152,10 @@ export class AgentRepository {
   }
 
   async lifecycle(db: Reading, workspaceId: string, id: string): Promise<Lifecycle | null> {
-    const [row] = await db.query<{ lifecycle: Lifecycle }>(
-      `select lifecycle from agent_instances where workspace_id = $1 and id = $2`,
-      [workspaceId, id],
-    );
+    const [row] = await db.query<{ lifecycle: Lifecycle }>(`select lifecycle from agent_instances where workspace_id = $1 and id = $2`, [
+      workspaceId,
+      id,
+    ]);
     return row?.lifecycle ?? null;
   }
 
@@ -215,10 +218,11 @@ export class AgentRepository {
     const names = (Object.keys(CHANGEABLE) as (keyof AgentColumns)[]).filter((name) => columns[name] !== undefined);
     const values = names.map((name) => (CHANGEABLE[name] === 'jsonb' ? storableJson(columns[name]) : columns[name]));
     const assignments = names.map((name, index) => `${name} = $${index + 3}::${CHANGEABLE[name]}`);
-    await tx.query(
-      `update agent_instances set ${assignments.join(', ')}, updated_at = now() where workspace_id = $1 and id = $2`,
-      [agent.workspace_id, agent.id, ...values],
-    );
+    await tx.query(`update agent_instances set ${assignments.join(', ')}, updated_at = now() where workspace_id = $1 and id = $2`, [
+      agent.workspace_id,
+      agent.id,
+      ...values,
+    ]);
   }
 
   /** By a person, over whatever pause there is: the open episode stays the agent's current one (contract 8). */

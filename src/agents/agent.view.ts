@@ -54,7 +54,8 @@ export class AgentView extends ListedAgentView {
   @ApiProperty({
     type: 'object',
     additionalProperties: true,
-    description: 'How it is launched. For whoever is not an admin of the workspace (with a token of scope `admin`) `command`, the values of `env` and `script` read `[redacted]`.',
+    description:
+      'How it is launched. For whoever is not an admin of the workspace (with a token of scope `admin`) `command`, the values of `env` and `script` read `[redacted]`.',
   })
   adapter_config!: Record<string, unknown>;
   @ApiProperty({ type: PermissionsView }) permissions!: PermissionsView;

@@ -39,17 +39,14 @@ export class AcpAgentRuntime extends AgentRuntime implements OnApplicationShutdo
     const adapter = this.adapters.profile(spec.adapter);
     if (adapter === null) throw new ExecutionError('adapter_unknown', executionId);
     const { clock, logger, adapters, supervision } = this;
-    const execution = new AgentExecution(spec, adapter, {
-      clock,
-      logger,
-      adapters,
-      supervision,
-      spent: () => this.known.delete(executionId),
-    });
+    const forget = (): void => {
+      if (this.known.get(executionId) === execution) this.known.delete(executionId);
+    };
+    const execution = new AgentExecution(spec, adapter, { clock, logger, adapters, supervision, spent: forget });
     this.known.set(executionId, execution);
-    void execution.gone.then(() => clock.after(UNREAD_MS, () => this.known.delete(executionId)));
-    if (this.closing) void execution.stop('shutdown');
+    void execution.gone.then(() => clock.after(UNREAD_MS, forget));
     execution.start();
+    if (this.closing) void execution.stop('shutdown');
     return { executionId };
   }
 

@@ -1,25 +1,20 @@
 import { methods } from '@agentclientprotocol/sdk';
 import type { Logger } from '@nestjs/common';
-import { statSync } from 'node:fs';
-import type { Clock } from '../platform/clock/clock.js';
 import { AcpPeer, TransportClosed } from './acp/acp-peer.js';
 import { Conversation } from './acp/conversation.js';
-import type { AdapterRegistry } from './adapter-registry.service.js';
 import type { AdapterProfile } from './adapters/adapter-profile.js';
-import {
-  ExecutionError,
-  type Evidence,
-  type Execution,
-  type ExecutionEvent,
-  type ExecutionState,
-  type LaunchSpec,
-  type McpMode,
-  type Outcome,
-  type PermissionDecision,
-  type Phase,
+import { ExecutionError } from './agent-runtime.js';
+import type {
+  Evidence,
+  Execution,
+  ExecutionEvent,
+  ExecutionState,
+  LaunchSpec,
+  McpMode,
+  Outcome,
+  PermissionDecision,
+  Phase,
 } from './agent-runtime.js';
-import { Deadline } from './deadline.js';
-import { agentEnvironment } from './domain/agent-environment.js';
 import { isContent } from './domain/content.js';
 import { errorPayload, failurePayload } from './domain/error-payload.js';
 import { readFrame, type Answer, type Frame } from './domain/frame.js';
@@ -27,54 +22,51 @@ import type { OpenRequest } from './domain/stop-ladder.js';
 import { TurnRecord } from './domain/turn-record.js';
 import { judgeTurn } from './domain/turn-verdict.js';
 import { EventLog } from './event-log.js';
-import { failed, Halt } from './halt.js';
+import { failed, Halt, HaltSwitch } from './halt.js';
 import { PermissionDesk } from './permission-desk.js';
-import { AgentProcess, MAX_FRAME_BYTES } from './process/agent-process.js';
+import { prepareAgent, registerAgent, type HostParts } from './prepare-agent.js';
+import { MAX_FRAME_BYTES, type AgentProcess } from './process/agent-process.js';
 import { endAgent } from './process/end-agent.js';
-import type { ProcessSupervision } from './supervisor/process-supervision.service.js';
 
 /** Beyond this much that nobody has read, the agent's output is left in its pipe; below half of it, it is read again. */
 const MAX_UNREAD_BYTES = 8 * 1024 * 1024;
-/** An agent that closed its stdout without ending gets this long to end. */
+/** An agent that can no longer be heard without having ended gets this long to end. */
 const DEAF_MS = 1_000;
 /** Whoever keeps an agent for another turn takes it up before this. */
 const IDLE_MS = 600_000;
 
-export interface Surroundings {
-  readonly clock: Clock;
+export interface Surroundings extends HostParts {
   readonly logger: Logger;
-  readonly adapters: AdapterRegistry;
-  readonly supervision: ProcessSupervision;
   /** Everything was told and read. */
   spent(): void;
 }
 
 /** The life of one agent process, from its launch to the last of its descendants. */
 export class AgentExecution {
-  readonly log: EventLog;
+  readonly log = new EventLog(() => this.readOn());
   /** Resolves when no process of it is left. */
   readonly gone: Promise<void>;
+  private vanish!: () => void;
   private state: ExecutionState = 'starting';
   private phase: Phase = 'spawn';
-  private process: AgentProcess | null = null;
+  private agent: AgentProcess | null = null;
   private peer: AcpPeer | null = null;
-  private conversed = false;
+  private speaking = false;
   private acpSessionId: string | null;
   private mcpMode: McpMode = 'none';
   private lastContentAt: Date | null = null;
   /** Of the turn that is open, or was last. */
   private turn: TurnRecord | null = null;
-  private turnOpen = false;
+  /** What the agent says now belongs to a turn whose outcome has not been told. */
+  private listening = false;
+  private silence: { callOff(): void } | null = null;
   /** An error frame that answered nothing, until something else is said: a dying agent's last word. */
   private stray: string | null = null;
-  private halted: Halt | null = null;
-  private readonly halting: Promise<never>;
-  private interrupt!: (halt: Halt) => void;
-  private vanish!: () => void;
-  private running = false;
-  private prompted: Promise<unknown> = Promise.resolve();
+  /** Between the start of a turn (or the launch) and its outcome. */
+  private busy = false;
   private idle: { cancel(): void } | null = null;
-  private readonly deadlines = new Set<Deadline>();
+  private answered: Promise<unknown> = Promise.resolve();
+  private readonly halts: HaltSwitch;
   private readonly desk: PermissionDesk;
 
   constructor(
@@ -83,13 +75,11 @@ export class AgentExecution {
     private readonly around: Surroundings,
   ) {
     this.acpSessionId = spec.acpSessionId;
-    this.log = new EventLog(() => this.readOn());
     this.gone = new Promise((resolve) => (this.vanish = resolve));
-    this.halting = new Promise((_resolve, reject) => (this.interrupt = reject));
-    this.halting.catch(() => undefined);
+    this.halts = new HaltSwitch(around.clock);
     this.desk = new PermissionDesk(spec.config.permissionPolicy, spec.limits.permissionMs, around.clock, {
       tell: (event, bytes) => this.tell(event, bytes),
-      waiting: (now) => this.deadlines.forEach((deadline) => (now ? deadline.pause() : deadline.resume())),
+      waiting: (now) => this.halts.pause(now),
       refused: () => this.turn && (this.turn.permissionRefused = true),
     });
   }
@@ -99,34 +89,17 @@ export class AgentExecution {
       executionId: this.spec.executionId,
       adapter: this.spec.adapter,
       state: this.state,
-      processGroup: this.process?.tree.group ?? null,
+      processGroup: this.agent?.tree.group ?? null,
       acpSessionId: this.acpSessionId,
       mcpMode: this.mcpMode,
       lastContentAt: this.lastContentAt,
-      currentTool: this.turnOpen ? (this.turn?.currentTool ?? null) : null,
+      currentTool: this.listening ? (this.turn?.currentTool ?? null) : null,
     };
   }
 
-  /** From nothing to the end of the first turn, or to the end of all. */
+  /** From nothing to the outcome of the first turn. */
   start(): void {
-    void this.run(async () => {
-      const { startMs } = this.spec.limits;
-      await this.within('initialize', startMs, async (conversation) => {
-        await this.spawn();
-        this.phase = 'initialize';
-        await conversation.initialize(this.adapter.initializeMeta?.(this.spec));
-        this.conversed = true;
-      });
-      this.phase = 'session';
-      const opened = await this.within('session', startMs, (conversation) => conversation.open());
-      this.acpSessionId = opened.acpSessionId;
-      // What the agent said up to here is its own history, also what is only now taken from its pipe.
-      await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
-      const { preamble, turn } = this.spec.prompt;
-      const text = opened.loaded || preamble === '' ? turn : `${preamble}\n\n${turn}`;
-      this.tell({ type: 'session_ready', ...opened, promptSent: text });
-      await this.take(text);
-    });
+    void this.run(async () => this.take(await this.launch()));
   }
 
   resume(turn: string): void {
@@ -149,84 +122,96 @@ export class AgentExecution {
     if (!this.desk.answer(requestId, decision)) throw new ExecutionError('permission_not_found', this.spec.executionId);
   }
 
-  /** Runs one turn to its outcome. Whatever goes wrong in it, ours included, is an outcome and the end of the process. */
+  /** One turn, to its outcome. Whatever goes wrong in it, our own faults included, is an outcome and the end of the process. */
   private async run(work: () => Promise<void>): Promise<void> {
     const { clock } = this.around;
     const { runMs } = this.spec.limits;
-    this.running = true;
+    this.busy = true;
     this.idle?.cancel();
-    const late = clock.after(runMs, () =>
-      this.halt(new Halt('timed_out', failurePayload.runTimeout(runMs, this.process?.stderrTail ?? ''))),
-    );
+    const late = clock.after(runMs, () => this.halt(new Halt('timed_out', failurePayload.runTimeout(runMs, this.stderrTail))));
     try {
-      if (this.halted !== null) throw this.halted;
       await work();
-      this.running = false;
-      if (this.halted === null) this.idle = clock.after(IDLE_MS, () => void this.stop('idle'));
-      else await this.finish();
+      this.busy = false;
+      if (this.halts.halt !== null) await this.finish();
+      else this.idle = clock.after(IDLE_MS, () => void this.stop('idle'));
     } catch (error) {
       const halt = this.asHalt(error);
-      this.halted ??= halt;
-      this.turnOpen = halt.kind === 'stopped' && this.turnOpen;
-      if (halt.kind !== 'stopped') this.tell({ type: 'outcome', outcome: this.failure(halt, halt.kind) });
-      await this.finish(halt.kind === 'stopped' ? { kind: 'stopped', reason: halt.payload } : undefined);
+      this.halts.trip(halt);
+      await this.conclude(halt);
     } finally {
       late.cancel();
     }
   }
 
+  /** A stopped turn is told when its processes are gone, until when its agent is listened to; a failed one at once. */
+  private async conclude(halt: Halt): Promise<void> {
+    if (halt.kind === 'stopped') return this.finish({ kind: 'stopped', reason: halt.payload });
+    this.listening = false;
+    const { payload } = halt;
+    const evidence = this.evidence(halt);
+    this.tell({ type: 'outcome', outcome: { kind: halt.kind === 'failed' ? 'error' : 'timed_out', payload, evidence } });
+    return this.finish();
+  }
+
+  /** From nothing to an open session; answers the text of the first prompt. */
+  private async launch(): Promise<string> {
+    const conversation = new Conversation(this.spec, (method, params) => this.request(method, params));
+    await this.within('initialize', async () => {
+      await this.spawn();
+      this.phase = 'initialize';
+      await conversation.initialize(this.adapter.initializeMeta?.(this.spec));
+      this.speaking = true;
+    });
+    this.phase = 'session';
+    const opened = await this.within('session', () => conversation.open());
+    this.acpSessionId = opened.acpSessionId;
+    // What the agent said up to here is its own history, also what is only now taken from its pipe.
+    await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+    const { preamble, turn } = this.spec.prompt;
+    const promptSent = opened.loaded || preamble === '' ? turn : `${preamble}\n\n${turn}`;
+    this.tell({ type: 'session_ready', ...opened, promptSent });
+    return promptSent;
+  }
+
+  private async spawn(): Promise<void> {
+    const listener = {
+      line: (text: string, bytes: number) => this.hear(text, bytes),
+      tooLarge: (head: string) => this.halt(failed(failurePayload.frameTooLarge(MAX_FRAME_BYTES, head))),
+      end: () => this.expectEnd(),
+    };
+    const agent = await prepareAgent(this.spec, this.adapter, listener, this.around);
+    this.agent = agent;
+    this.peer = new AcpPeer(agent.stdin, (request, withdrawn) => this.askPermission(request, withdrawn));
+    void agent.ended.then((exit) => this.halt(failed(this.stray ?? failurePayload.processExit(exit, agent.stderrTail))));
+    await this.halts.guard(registerAgent(agent, this.spec, this.adapter));
+    agent.go();
+    this.tell({ type: 'launched', processGroup: agent.tree.group });
+  }
+
+  /** One prompt, to its outcome. */
   private async take(text: string): Promise<void> {
     const { firstContentMs } = this.spec.limits;
     this.phase = 'prompt';
     this.state = 'prompting';
     this.turn = new TurnRecord(this.adapter.notices);
-    this.turnOpen = true;
-    const silence = this.deadline(firstContentMs, () => failurePayload.noFirstEvent(firstContentMs, this.process!.stderrTail));
+    this.listening = true;
+    this.silence = this.halts.deadline(firstContentMs, () =>
+      this.halt(failed(failurePayload.noFirstEvent(firstContentMs, this.stderrTail))),
+    );
     const prompt = { sessionId: this.acpSessionId, prompt: [{ type: 'text', text }] };
-    const answer = await this.request(methods.agent.session.prompt, prompt).finally(() => this.lift(silence));
+    const answer = await this.request(methods.agent.session.prompt, prompt).finally(() => this.silence?.callOff());
     const verdict = judgeTurn(answer, this.turn, this.adapter);
     if (verdict.kind === 'failed') throw new Halt('failed', verdict.payload, verdict.excused, verdict.record);
-    this.turnOpen = false;
+    this.listening = false;
+    this.desk.close();
     this.state = 'idle';
     const { stopReason, usage, lastMessage } = verdict;
     this.tell({ type: 'outcome', outcome: { kind: 'turn_ended', stopReason, usage, lastMessage } });
-    this.desk.close();
-  }
-
-  private async spawn(): Promise<void> {
-    const { spec, adapter } = this;
-    const { clock, adapters, supervision } = this.around;
-    if (!isFolder(spec.cwd)) throw failed(failurePayload.folderGone(spec.cwd));
-    const env = agentEnvironment(process.env, adapter, spec.config.env ?? {}, spec.env, spec.executionId);
-    const command = adapters.command(adapter, spec.config, env['PATH']);
-    const asked = spec.config.command ?? adapter.commands[0] ?? [];
-    if ('problem' in command) throw failed(failurePayload.spawnFailed(asked, command.problem));
-    const program = { argv: command.argv, cwd: spec.cwd, env, identity: spec.identity };
-    const listener = {
-      line: (text: string, bytes: number) => this.hear(text, bytes),
-      tooLarge: (head: string) => this.halt(failed(failurePayload.frameTooLarge(MAX_FRAME_BYTES, head))),
-      end: () => this.heedSilence(),
-    };
-    try {
-      this.process = await AgentProcess.prepare(program, spec.executionId, listener, clock, supervision);
-    } catch (error) {
-      throw failed(isFolder(spec.cwd) ? failurePayload.spawnFailed(asked, String(error)) : failurePayload.folderGone(spec.cwd));
-    }
-    const agent = this.process;
-    this.peer = new AcpPeer(agent.stdin, (request, withdrawn) => this.askPermission(request, withdrawn));
-    void agent.ended.then((exit) => this.halt(failed(this.stray ?? failurePayload.processExit(exit, agent.stderrTail))));
-    await this.orHalt(
-      agent.register().catch((error: unknown) => {
-        throw failed(failurePayload.spawnFailed(asked, String(error)));
-      }),
-    );
-    agent.go();
-    this.tell({ type: 'launched', processGroup: agent.tree.group });
   }
 
   /** One line of the agent's stdout. */
   private hear(text: string, bytes: number): void {
-    const agent = this.process!;
+    const agent = this.agent!;
     const frame = readFrame(text, this.peer!.openId);
     if (frame.kind === 'noise') {
       if (text.trim() !== '') agent.keepNoise(text);
@@ -243,15 +228,15 @@ export class AgentExecution {
   }
 
   private heed({ sessionId, update }: Frame & { kind: 'update' }, bytes: number): void {
-    if (!this.turnOpen || (sessionId !== null && sessionId !== this.acpSessionId)) return;
+    if (!this.listening || (sessionId !== null && sessionId !== this.acpSessionId)) return;
     this.turn!.take(update, bytes);
     const content = isContent(update);
     if (content) this.noteContent();
     this.tell({ type: 'update', content, update }, bytes);
   }
 
-  private async askPermission(request: Readonly<Record<string, unknown>>, withdrawn: AbortSignal) {
-    if (this.turnOpen) {
+  private askPermission(request: Readonly<Record<string, unknown>>, withdrawn: AbortSignal): ReturnType<PermissionDesk['ask']> {
+    if (this.listening) {
       this.turn!.takePermission();
       this.noteContent();
     }
@@ -260,96 +245,69 @@ export class AgentExecution {
 
   private noteContent(): void {
     this.lastContentAt = this.around.clock.now();
-    for (const deadline of this.deadlines) this.lift(deadline);
+    this.silence?.callOff();
   }
 
-  private heedSilence(): void {
-    const agent = this.process!;
+  /** The agent can no longer be heard. How it ended says more, if it ends. */
+  private expectEnd(): void {
     this.around.clock.after(DEAF_MS, () => {
-      if (agent.exit === null) this.halt(failed(failurePayload.transportClosed(agent.stderrTail)));
+      if (this.agent?.exit === null) this.halt(failed(failurePayload.transportClosed(this.stderrTail)));
     });
   }
 
-  /** The first halt counts. Between turns there is nobody to tell, only a process to end. */
+  /** Between turns there is nobody to tell, only a process to end. */
   private halt(halt: Halt): void {
-    if (this.halted !== null) return;
-    this.halted = halt;
-    this.interrupt(halt);
-    if (!this.running) void this.finish();
+    if (this.halts.trip(halt) && !this.busy) void this.finish();
   }
 
-  private async finish(last?: Outcome): Promise<void> {
+  private async finish(outcome?: Outcome): Promise<void> {
     this.state = 'stopping';
     this.idle?.cancel();
-    for (const deadline of this.deadlines) this.lift(deadline);
-    try {
-      if (this.process !== null) await endAgent(this.process, this, this.spec.limits.graceMs, this.around.clock);
-    } catch (error) {
-      // Said, because it must not happen; the supervisor still watches what we could not end.
-      this.around.logger.error({ err: error, execution_id: this.spec.executionId }, 'agent could not be ended');
-      throw error;
-    }
-    this.turnOpen = false;
+    const talk = { open: () => this.openRequest(), cancel: () => this.cancel() };
+    if (this.agent !== null) await endAgent(this.agent, talk, this.spec.limits.graceMs, this.around);
+    this.listening = false;
     this.desk.close();
     this.peer?.close();
-    this.process?.forget();
-    if (last !== undefined) this.tell({ type: 'outcome', outcome: last });
+    this.agent?.forget();
+    if (outcome !== undefined) this.tell({ type: 'outcome', outcome });
     this.state = 'gone';
     this.tell({ type: 'gone' });
     this.log.close();
     this.vanish();
   }
 
-  /** What the agent owes us; asked while it is being ended. */
-  open(): OpenRequest {
-    if (!this.conversed) return 'start';
+  private openRequest(): OpenRequest {
+    if (!this.speaking) return 'start';
     if (this.peer!.openId === null) return 'none';
     return this.phase === 'prompt' ? 'prompt' : 'start';
   }
 
   /** Asks the agent to end its turn; its open questions are withdrawn with it. */
-  cancel(): Promise<unknown> {
+  private cancel(): Promise<unknown> {
     this.peer!.notify(methods.agent.session.cancel, { sessionId: this.acpSessionId });
     this.desk.close();
-    return this.prompted;
+    return this.answered;
   }
 
   private request(method: string, params: Readonly<Record<string, unknown>>): Promise<Answer> {
     const answer = this.peer!.request(method, params);
-    this.prompted = answer.catch(() => undefined);
-    return this.orHalt(
-      answer.catch((error: unknown) => {
-        // Why it cannot be reached is known in a moment, by its exit or by its silence.
-        if (error instanceof TransportClosed) return this.halting;
-        throw error;
-      }),
-    );
+    this.answered = answer.catch(() => undefined);
+    const answerOrHalt = answer.catch((error: unknown) => {
+      if (!(error instanceof TransportClosed)) throw error;
+      this.expectEnd();
+      return new Promise<never>(() => undefined);
+    });
+    return this.halts.guard(answerOrHalt);
   }
 
-  private orHalt<T>(work: Promise<T>): Promise<T> {
-    return Promise.race([work, this.halting]);
+  private async within<T>(phase: 'initialize' | 'session', work: () => Promise<T>): Promise<T> {
+    const { startMs } = this.spec.limits;
+    const deadline = this.halts.deadline(startMs, () => this.halt(failed(failurePayload.startTimeout(phase, startMs, this.stderrTail))));
+    return work().finally(() => deadline.callOff());
   }
 
-  private async within<T>(phase: 'initialize' | 'session', ms: number, work: (conversation: Conversation) => Promise<T>): Promise<T> {
-    const deadline = this.deadline(ms, () => failurePayload.startTimeout(phase, ms, this.process?.stderrTail ?? ''));
-    const conversation = (this.conversation ??= new Conversation(this.spec, (method, params) => this.request(method, params)));
-    return work(conversation).finally(() => this.lift(deadline));
-  }
-  private conversation: Conversation | null = null;
-
-  private deadline(ms: number, payload: () => string): Deadline {
-    const deadline = new Deadline(this.around.clock, ms, () => this.halt(failed(payload())));
-    this.deadlines.add(deadline);
-    return deadline;
-  }
-
-  private lift(deadline: Deadline): void {
-    deadline.cancel();
-    this.deadlines.delete(deadline);
-  }
-
-  private failure(halt: Halt, kind: 'failed' | 'timed_out'): Outcome {
-    return { kind: kind === 'failed' ? 'error' : 'timed_out', payload: halt.payload, evidence: this.evidence(halt) };
+  private get stderrTail(): string {
+    return this.agent?.stderrTail ?? '';
   }
 
   private evidence(halt: Halt): Evidence {
@@ -359,9 +317,9 @@ export class AgentExecution {
       phase: this.phase,
       outputSeen: this.turn?.outputSeen(halt.excused) ?? false,
       effectSeen: this.turn?.effectSeen ?? false,
-      exit: this.process?.exit ?? null,
-      stderrTail: this.process?.stderrTail ?? '',
-      stdoutNoise: this.process?.stdoutNoise ?? '',
+      exit: this.agent?.exit ?? null,
+      stderrTail: this.stderrTail,
+      stdoutNoise: this.agent?.stdoutNoise ?? '',
       record: halt.record?.fields ?? null,
     };
   }
@@ -374,15 +332,11 @@ export class AgentExecution {
 
   private tell(event: ExecutionEvent, bytes = 0): void {
     this.log.append(event, bytes);
-    if (this.log.unread > MAX_UNREAD_BYTES) this.process?.lines.hold('reader');
+    if (this.log.unread > MAX_UNREAD_BYTES) this.agent?.lines.hold('reader');
   }
 
   private readOn(): void {
-    if (this.log.unread <= MAX_UNREAD_BYTES / 2) this.process?.lines.release('reader');
+    if (this.log.unread <= MAX_UNREAD_BYTES / 2) this.agent?.lines.release('reader');
     if (this.log.spent) this.around.spent();
   }
-}
-
-function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }

@@ -29,9 +29,10 @@ export class EventLog {
   private last: Link = { event: null, bytes: 0, next: null };
   private left: Place | null = { link: this.last, unread: 0 };
   private readonly readers = new Set<Reader>();
+  private begun = false;
   private closed = false;
 
-  /** `changed` is called whenever something was read or a reader left. */
+  /** `changed` is called whenever something was read, a reader left, or the end was told. */
   constructor(private readonly changed: () => void) {}
 
   /** Bytes that the slowest reader has not been given yet. */
@@ -39,9 +40,9 @@ export class EventLog {
     return this.slowest().unread;
   }
 
-  /** Everything was told, and somebody has been given all of it. */
+  /** Everything was told, and whoever read it has read what he wanted. */
   get spent(): boolean {
-    return this.closed && this.slowest().link === this.last;
+    return this.closed && this.begun && this.readers.size === 0;
   }
 
   append(event: ExecutionEvent, bytes: number): void {
@@ -55,12 +56,14 @@ export class EventLog {
   close(): void {
     this.closed = true;
     this.wakeAll();
+    this.changed();
   }
 
   /** Reading begins now, not with the first `next()`. */
   subscribe(): AsyncIterableIterator<ExecutionEvent> {
     const reader: Reader = { ...this.slowest(), wake: null };
     this.left = null;
+    this.begun = true;
     this.readers.add(reader);
     return {
       [Symbol.asyncIterator]() {

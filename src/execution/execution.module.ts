@@ -12,6 +12,7 @@ export class ExecutionModule {
   static from(options: Pick<FactoryProvider<ExecutionOptions>, 'useFactory' | 'inject'>): DynamicModule {
     return {
       module: ExecutionModule,
+      global: true,
       controllers: [AdaptersController],
       providers: [
         { provide: ExecutionOptions, ...options },
@@ -19,7 +20,7 @@ export class ExecutionModule {
         AdapterRegistry,
         { provide: AgentRuntime, useClass: AcpAgentRuntime },
       ],
-      exports: [AgentRuntime, AdapterRegistry, ProcessSupervision],
+      exports: [AgentRuntime, AdapterRegistry, ProcessSupervision, ExecutionOptions],
     };
   }
 }

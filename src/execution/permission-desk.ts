@@ -14,6 +14,7 @@ export interface PermissionListener {
   refused(): void;
 }
 
+type Request = Readonly<Record<string, unknown>>;
 type Verdict = PermissionDecision | 'withdrawn';
 
 /** The permission requests of one execution: answered by policy, by a person, or, too late, with no. */
@@ -28,16 +29,16 @@ export class PermissionDesk {
   ) {}
 
   /** Resolves to what the agent is answered. `withdrawn` aborts when the agent takes its question back. */
-  async ask(request: Readonly<Record<string, unknown>>, bytes: number, withdrawn: AbortSignal): Promise<PermissionOutcome> {
+  ask(request: Request, bytes: number, withdrawn: AbortSignal): Promise<PermissionOutcome> {
     const requestId = newId();
     this.listener.tell({ type: 'permission_requested', requestId, request }, bytes);
-    const verdict = await this.verdict(requestId, withdrawn);
-    const decision = verdict === 'withdrawn' ? 'deny' : verdict;
-    const choice = this.policy === 'allow' && decision === 'allow_once' ? 'allow_any' : decision;
-    const outcome = verdict === 'withdrawn' ? CANCELLED : choosePermission(request['options'], choice);
-    if (verdict === 'deny' || (verdict !== 'withdrawn' && outcome === CANCELLED)) this.listener.refused();
-    this.listener.tell({ type: 'permission_answered', requestId, decision }, 0);
-    return outcome;
+    return new Promise((resolve) => {
+      const settle = (verdict: Verdict): void => resolve(this.settle(requestId, request, verdict));
+      if (this.policy === 'allow') settle('allow_once');
+      else if (this.policy === 'deny' || this.open.size >= WAITING_AT_MOST) settle('deny');
+      else if (withdrawn.aborted) settle('withdrawn');
+      else this.wait(requestId, withdrawn, settle);
+    });
   }
 
   /** False when no such request waits. */
@@ -49,26 +50,31 @@ export class PermissionDesk {
 
   /** Nobody will answer any more: the turn is over or being cancelled. */
   close(): void {
-    for (const settle of [...this.open.values()]) settle('withdrawn');
+    for (const settle of this.open.values()) settle('withdrawn');
   }
 
-  private verdict(requestId: string, withdrawn: AbortSignal): Promise<Verdict> | Verdict {
-    if (this.policy === 'allow') return 'allow_once';
-    if (this.policy === 'deny' || this.open.size >= WAITING_AT_MOST) return 'deny';
-    if (withdrawn.aborted) return 'withdrawn';
-    return new Promise((resolve) => {
-      const settle = (verdict: Verdict): void => {
-        if (!this.open.delete(requestId)) return;
-        late.cancel();
-        withdrawn.removeEventListener('abort', withdraw);
-        if (this.open.size === 0) this.listener.waiting(false);
-        resolve(verdict);
-      };
-      const withdraw = (): void => settle('withdrawn');
-      const late = this.clock.after(this.expiresMs, () => settle('deny'));
-      withdrawn.addEventListener('abort', withdraw, { once: true });
-      this.open.set(requestId, settle);
-      if (this.open.size === 1) this.listener.waiting(true);
-    });
+  private wait(requestId: string, withdrawn: AbortSignal, settle: (verdict: Verdict) => void): void {
+    const once = (verdict: Verdict): void => {
+      if (!this.open.delete(requestId)) return;
+      late.cancel();
+      withdrawn.removeEventListener('abort', withdraw);
+      if (this.open.size === 0) this.listener.waiting(false);
+      settle(verdict);
+    };
+    const withdraw = (): void => once('withdrawn');
+    const late = this.clock.after(this.expiresMs, () => once('deny'));
+    withdrawn.addEventListener('abort', withdraw, { once: true });
+    this.open.set(requestId, once);
+    if (this.open.size === 1) this.listener.waiting(true);
+  }
+
+  /** Told at once, so that the answer stands before whatever its withdrawal leads to. */
+  private settle(requestId: string, request: Request, verdict: Verdict): PermissionOutcome {
+    const decision = verdict === 'withdrawn' ? 'deny' : verdict;
+    const choice = this.policy === 'allow' && decision === 'allow_once' ? 'allow_any' : decision;
+    const outcome = verdict === 'withdrawn' ? CANCELLED : choosePermission(request['options'], choice);
+    if (verdict === 'deny' || (verdict !== 'withdrawn' && outcome === CANCELLED)) this.listener.refused();
+    this.listener.tell({ type: 'permission_answered', requestId, decision }, 0);
+    return outcome;
   }
 }

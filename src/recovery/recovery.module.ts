@@ -6,7 +6,9 @@ import { InboxAgentReadings } from '../inbox/inbox-agent-readings.js';
 import { InboxModule } from '../inbox/inbox.module.js';
 import { RunModule } from '../runs/run.module.js';
 import { SessionModule } from '../sessions/session.module.js';
+import { SessionsOfTasks } from '../sessions/sessions-of-tasks.service.js';
 import { TaskReactions } from '../tasks/task-reactions.js';
+import { TaskSessions } from '../tasks/task-sessions.js';
 import { OfficeAgentReactions } from './office-agent-reactions.service.js';
 import { OfficeTaskReactions } from './office-task-reactions.service.js';
 import { PairRecovery } from './pair-recovery.service.js';
@@ -24,7 +26,8 @@ import { RunCommands } from './run-commands.service.js';
     { provide: TaskReactions, useClass: OfficeTaskReactions },
     { provide: AgentReactions, useClass: OfficeAgentReactions },
     { provide: AgentReadings, useClass: InboxAgentReadings },
+    { provide: TaskSessions, useExisting: SessionsOfTasks },
   ],
-  exports: [TaskReactions, AgentReactions, AgentReadings],
+  exports: [TaskReactions, AgentReactions, AgentReadings, TaskSessions],
 })
 export class RecoveryModule {}

@@ -17,7 +17,7 @@ interface RunRow extends Omit<RunRowView, 'pill' | 'waiting_on'> {
   readonly waiting_on: WaitingOn | null;
 }
 
-const instant = (column: string): string => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+const instant = (column: string): string => `to_char((${column}) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
 /** `$2` is the lease, `$3` the tasks whose last process still goes down here. The wide columns are not among these. */
 const ROW = `r.id, r.agent_id, r.status, r.reason, r.note, ${instant('r.requested_at')} as requested_at,

@@ -1,4 +1,5 @@
 import { Injectable, Logger } from '@nestjs/common';
+import { AdapterRegistry } from '../execution/adapter-registry.service.js';
 import { AgentRuntime } from '../execution/agent-runtime.js';
 import { ProcessSupervision } from '../execution/supervisor/process-supervision.service.js';
 import { Clock } from '../platform/clock/clock.js';
@@ -28,6 +29,7 @@ export class LeaseKeeper {
   private stopsAsked = false;
   private renewedAt = -Infinity;
   private reachableSince = Infinity;
+  private announced = '';
   /** Runs of this boot that no driver holds, seen by the last renewal: a claim whose answer never came. */
   private ownerless = new Set<string>();
 
@@ -38,6 +40,7 @@ export class LeaseKeeper {
     private readonly hosts: HostRegistry,
     private readonly runtime: AgentRuntime,
     private readonly supervision: ProcessSupervision,
+    private readonly adapters: AdapterRegistry,
     private readonly live: LiveRuns,
     private readonly nudges: Nudges,
     private readonly outage: DatabaseOutage,
@@ -94,12 +97,20 @@ export class LeaseKeeper {
     const sentAt = this.clock.monotonicMs();
     const ours = await this.ownership.renew(this.owner);
     this.renewedAt = sentAt;
-    await this.hosts.heartbeat();
+    await this.sayStillHere();
     const othersLive = await this.hosts.othersLive();
     this.supervision.setLease(this.settings.OFFICE_LEASE_SEC * 1_000 - (this.clock.monotonicMs() - sentAt), othersLive);
     await this.letGoOfTheLost(before, ours);
     await this.settleTheOwnerless(ours);
     await this.settleTheAbandoned();
+  }
+
+  /** An agent program installed meanwhile becomes usable without a restart. */
+  private async sayStillHere(): Promise<void> {
+    const installed = this.adapters.installed();
+    if (installed.join() === this.announced) await this.hosts.heartbeat();
+    else await this.hosts.register(installed);
+    this.announced = installed.join();
   }
 
   /** Somebody else settled a run of ours: its process has no business any more. A settled run is still live while its process goes. */

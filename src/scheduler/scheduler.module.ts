@@ -1,5 +1,4 @@
 import { Module } from '@nestjs/common';
-import { ExecutionModule } from '../execution/execution.module.js';
 import { RunModule } from '../runs/run.module.js';
 import { SettlementModule } from '../settlement/settlement.module.js';
 import { WorkspaceModule } from '../workspaces/workspace.module.js';
@@ -15,7 +14,7 @@ import { Scheduler } from './scheduler.service.js';
 
 /** Who runs now: claims, drives, keeps and settles this server's runs. */
 @Module({
-  imports: [ExecutionModule, RunModule, SettlementModule, WorkspaceModule, LiveRunsModule],
+  imports: [RunModule, SettlementModule, WorkspaceModule, LiveRunsModule],
   providers: [AgentConfigs, BootRecovery, ClaimLoop, LeaseKeeper, Persistence, RunDriver, RunMetrics, Scheduler],
 })
 export class SchedulerModule {}

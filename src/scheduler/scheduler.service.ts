@@ -1,8 +1,12 @@
 import { Injectable, Logger, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
+import { AdapterRegistry } from '../execution/adapter-registry.service.js';
 import { AgentRuntime } from '../execution/agent-runtime.js';
+import { ExecutionOptions } from '../execution/execution-options.js';
+import { killLeftovers } from '../execution/supervisor/kill-leftovers.js';
 import { Clock } from '../platform/clock/clock.js';
 import { OfficeSettings } from '../platform/config/office-settings.js';
 import { Readiness } from '../platform/health/readiness.js';
+import { HostRegistry } from '../workspaces/host-registry.service.js';
 import { BootRecovery } from './boot-recovery.service.js';
 import { ClaimLoop } from './claim-loop.service.js';
 import { LeaseKeeper } from './lease-keeper.service.js';
@@ -27,6 +31,9 @@ export class Scheduler implements OnApplicationBootstrap, BeforeApplicationShutd
     private readonly leases: LeaseKeeper,
     private readonly live: LiveRuns,
     private readonly runtime: AgentRuntime,
+    private readonly adapters: AdapterRegistry,
+    private readonly execution: ExecutionOptions,
+    private readonly hosts: HostRegistry,
     private readonly persistence: Persistence,
     private readonly readiness: Readiness,
     private readonly settings: OfficeSettings,
@@ -34,6 +41,9 @@ export class Scheduler implements OnApplicationBootstrap, BeforeApplicationShutd
   ) {}
 
   async onApplicationBootstrap(): Promise<void> {
+    const killed = await killLeftovers(this.execution.stateDir, this.clock);
+    if (killed.length > 0) this.logger.warn({ executions: killed.length }, 'agents of an earlier start ended');
+    await this.hosts.register(this.adapters.installed());
     await this.recovery.settleEarlierBoots();
     this.claimLoop.start();
     this.leases.start();

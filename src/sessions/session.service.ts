@@ -49,7 +49,9 @@ export class SessionService {
         workspaceId,
         wanted.map((pair) => ({ ...pair, newId: newId() })),
       );
-      const open = new Map((await this.sessions.lockOpen(tx, workspaceId, wanted)).map((session) => [keyOf(session.task_id, session.agent_id), session]));
+      const open = new Map(
+        (await this.sessions.lockOpen(tx, workspaceId, wanted)).map((session) => [keyOf(session.task_id, session.agent_id), session]),
+      );
       const found = wanted.map(({ taskId, agentId }) => open.get(keyOf(taskId, agentId)));
       // One that existed when we inserted may have been ended before we locked it; then there is room for a new one.
       if (found.every((session) => session !== undefined)) return this.keptBy(tx, found, wanted);
@@ -71,7 +73,12 @@ export class SessionService {
   }
 
   /** Through the table and by compare-and-set, or not at all. Answers the session as it is then. */
-  async move(tx: Tx, session: LockedSession, to: SessionState, { errorMessage, acpSessionId, cause }: MoveDetails = {}): Promise<LockedSession> {
+  async move(
+    tx: Tx,
+    session: LockedSession,
+    to: SessionState,
+    { errorMessage, acpSessionId, cause }: MoveDetails = {},
+  ): Promise<LockedSession> {
     if (!mayMove(session.state, to, session.is_office, cause)) throw new OfficeError('illegal_transition', { from: session.state, to });
     const error = to === 'FAILED' && errorMessage !== undefined ? storableText(errorMessage) : null;
     const write = { errorMessage: error, ...(acpSessionId !== undefined && { acpSessionId }) };

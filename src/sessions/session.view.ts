@@ -16,8 +16,10 @@ export class SessionView {
   @ApiProperty({ format: 'uuid' }) agent_id!: string;
   @ApiProperty({ enum: SESSION_STATES }) state!: SessionState;
   @ApiProperty({ description: 'Somebody is at work in it.' }) live!: boolean;
-  @ApiProperty({ type: String, nullable: true, description: 'What the agent itself calls the conversation.' }) acp_session_id!: string | null;
-  @ApiProperty({ type: ExecutorView, nullable: true, description: 'Where it works; a resume returns there.' }) executor!: ExecutorView | null;
+  @ApiProperty({ type: String, nullable: true, description: 'What the agent itself calls the conversation.' }) acp_session_id!:
+    string | null;
+  @ApiProperty({ type: ExecutorView, nullable: true, description: 'Where it works; a resume returns there.' })
+  executor!: ExecutorView | null;
   @ApiProperty({ type: String, nullable: true, description: 'While FAILED: the raw payload.' }) error_message!: string | null;
   @ApiProperty() turns!: number;
   @ApiProperty({ type: 'object', additionalProperties: true, nullable: true }) usage!: null;

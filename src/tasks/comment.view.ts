@@ -12,7 +12,10 @@ export class CommentView {
   @ApiProperty({ format: 'uuid' }) id!: string;
   @ApiProperty({ format: 'uuid' }) task_id!: string;
   @ApiProperty({ type: CommentAuthorView }) author!: CommentAuthorView;
-  @ApiProperty({ enum: ['user', 'agent', 'session', 'system'], description: '`session`: the last message of an agent\'s turn; it wakes nobody.' })
+  @ApiProperty({
+    enum: ['user', 'agent', 'session', 'system'],
+    description: "`session`: the last message of an agent's turn; it wakes nobody.",
+  })
   source!: 'user' | 'agent' | 'session' | 'system';
   @ApiProperty({ type: String, format: 'uuid', nullable: true, description: 'The run an agent said it in.' }) run_id!: string | null;
   @ApiProperty() body!: string;

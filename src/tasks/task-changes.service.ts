@@ -95,7 +95,8 @@ export class TaskChanges {
   }
 
   private async react(tx: Tx, task: LockedTask, columns: TaskColumns, freed: boolean, actor: Actor): Promise<void> {
-    const assigneeId = columns.assignee_agent_instance_id === undefined ? task.assignee_agent_instance_id : columns.assignee_agent_instance_id;
+    const assigneeId =
+      columns.assignee_agent_instance_id === undefined ? task.assignee_agent_instance_id : columns.assignee_agent_instance_id;
     const changed = { id: task.id, workspaceId: task.workspace_id, assigneeId };
     const from = task.assignee_agent_instance_id;
     if (assigneeId !== from) await this.reactions.assigneeChanged(tx, changed, from, actor);

@@ -11,7 +11,17 @@ import type { CreateTaskBody } from './task.dto.js';
 import { TaskRepository } from './task.repository.js';
 
 /** What one sees of a task is told as changed when it comes into being. */
-const EVERY_FIELD = ['identifier', 'title', 'description', 'state', 'step', 'priority', 'assignee_agent_instance_id', 'parent_id', 'blocked_by'];
+const EVERY_FIELD = [
+  'identifier',
+  'title',
+  'description',
+  'state',
+  'step',
+  'priority',
+  'assignee_agent_instance_id',
+  'parent_id',
+  'blocked_by',
+];
 
 /** A new task, whoever asks for it. Part of the caller's transaction. */
 @Injectable()
@@ -31,7 +41,8 @@ export class TaskIntake {
     const parentId = input.parent_id?.toLowerCase() ?? null;
     const blockerIds = unique(input.blocked_by ?? []);
     if (assigneeId !== null) await this.agents.assertAssignable(tx, workspaceId, assigneeId);
-    if (parentId !== null && !(await this.tasks.exists(tx, workspaceId, parentId))) throw new OfficeError('not_found', { what: 'task', id: parentId });
+    if (parentId !== null && !(await this.tasks.exists(tx, workspaceId, parentId)))
+      throw new OfficeError('not_found', { what: 'task', id: parentId });
     const step = await this.workflows.firstStepOfDefault(tx, workspaceId);
 
     const named = await this.tasks.takeNumber(tx, workspaceId);

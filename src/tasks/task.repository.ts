@@ -75,10 +75,11 @@ export class TaskRepository {
 
   /** Asked of the database, so that a text of 256 KiB does not travel to be compared. */
   async describedOtherwise(tx: Tx, task: LockedTask, description: string | null): Promise<boolean> {
-    const rows = await tx.query(
-      `select 1 from tasks where workspace_id = $1 and id = $2 and description is distinct from $3::text`,
-      [task.workspace_id, task.id, description],
-    );
+    const rows = await tx.query(`select 1 from tasks where workspace_id = $1 and id = $2 and description is distinct from $3::text`, [
+      task.workspace_id,
+      task.id,
+      description,
+    ]);
     return rows.length > 0;
   }
 
@@ -122,10 +123,11 @@ export class TaskRepository {
   async change(tx: Tx, task: LockedTask, columns: TaskColumns): Promise<void> {
     const names = (Object.keys(ASSIGNMENTS) as (keyof TaskColumns)[]).filter((name) => columns[name] !== undefined);
     const assignments = names.map((name, index) => ASSIGNMENTS[name].replace('$', () => `$${index + 3}`));
-    await tx.query(
-      `update tasks set ${[...assignments, 'updated_at = now()'].join(', ')} where workspace_id = $1 and id = $2`,
-      [task.workspace_id, task.id, ...names.map((name) => columns[name])],
-    );
+    await tx.query(`update tasks set ${[...assignments, 'updated_at = now()'].join(', ')} where workspace_id = $1 and id = $2`, [
+      task.workspace_id,
+      task.id,
+      ...names.map((name) => columns[name]),
+    ]);
   }
 
   /** By compare-and-set, for those who move a task without holding a change of a person. False: it is not there any more. */

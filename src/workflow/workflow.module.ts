@@ -1,10 +1,12 @@
-import { Module } from '@nestjs/common';
+import { Global, Module } from '@nestjs/common';
+import { WorkspaceFurnishing } from '../workspaces/workspace-furnishing.js';
 import { WorkflowRepository } from './workflow.repository.js';
 import { WorkflowService } from './workflow.service.js';
 
-/** How work goes through a workspace. Its service is the `WorkspaceFurnishing` that the app joins to `workspaces/`. */
+/** How work goes through a workspace. Fills the port of `workspaces/`: a new workspace is furnished with a workflow. */
+@Global()
 @Module({
-  providers: [WorkflowRepository, WorkflowService],
-  exports: [WorkflowService],
+  providers: [WorkflowRepository, WorkflowService, { provide: WorkspaceFurnishing, useExisting: WorkflowService }],
+  exports: [WorkflowService, WorkspaceFurnishing],
 })
 export class WorkflowModule {}

@@ -20,10 +20,12 @@ const STEP = 'step.id, step.workflow_id, step.name, step.kind';
 export class WorkflowRepository {
   async insertDefault(tx: Tx, workspaceId: string, workflow: { name: string; style: string; steps: readonly StepPlan[] }): Promise<void> {
     const workflowId = newId();
-    await tx.query(
-      `insert into workflows (id, workspace_id, name, style, is_office_default) values ($1, $2, $3, $4, true)`,
-      [workflowId, workspaceId, workflow.name, workflow.style],
-    );
+    await tx.query(`insert into workflows (id, workspace_id, name, style, is_office_default) values ($1, $2, $3, $4, true)`, [
+      workflowId,
+      workspaceId,
+      workflow.name,
+      workflow.style,
+    ]);
     await tx.query(
       `insert into workflow_steps (id, workspace_id, workflow_id, position, name, kind, requires_signal, on_agent_error)
        select plan.id, $1, $2, plan.place, plan.name, plan.kind, plan.requires_signal, plan.on_agent_error

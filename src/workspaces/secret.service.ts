@@ -2,15 +2,13 @@ import { Injectable } from '@nestjs/common';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { OfficeError } from '../platform/errors/office-error.js';
 import { decodeCursor } from '../platform/http/cursor.js';
-import { invalid } from '../platform/http/input-validation.js';
 import type { PageQuery } from '../platform/http/page.dto.js';
 import { pageFrom } from '../platform/http/page.view.js';
 import type { Page } from '../platform/http/page.view.js';
+import { isSecretName } from './domain/secret-name.js';
 import { seal } from './secret-box.js';
 import { SecretsKey } from './secrets-key.js';
 import type { SecretView } from './workspace.view.js';
-
-const isName = (name: string): boolean => /^[A-Za-z_][A-Za-z0-9_]{0,99}$/.test(name);
 
 /** The people's side of secrets: set, listed by name, deleted. No method of it can return a value. */
 @Injectable()
@@ -24,13 +22,12 @@ export class SecretService {
     const rows = await this.unitOfWork.read<SecretRow>(
       `select name, created_at, updated_at from workspace_secrets
         where workspace_id = $1 and ($2::text is null or name collate "C" > $2) order by name collate "C" limit $3`,
-      [workspaceId, decodeCursor(cursor, isName), limit + 1],
+      [workspaceId, decodeCursor(cursor, isSecretName), limit + 1],
     );
     return pageFrom(rows, limit, ({ name }) => name, secretView);
   }
 
   put(workspaceId: string, name: string, value: string): Promise<SecretView> {
-    if (!isName(name)) throw invalid([{ path: 'name', problem: 'must be a letter or _ and up to 99 more letters, digits or _' }]);
     const { nonce, ciphertext, tag } = seal(this.secretsKey.key, { workspaceId, name }, value);
     return this.unitOfWork.run(workspaceId, async (tx) => {
       const [row] = await tx.query<SecretRow>(
@@ -45,7 +42,6 @@ export class SecretService {
   }
 
   async remove(workspaceId: string, name: string): Promise<void> {
-    if (!isName(name)) throw new OfficeError('not_found');
     await this.unitOfWork.run(workspaceId, async (tx) => {
       const gone = await tx.query(`delete from workspace_secrets where workspace_id = $1 and name = $2 returning 1`, [workspaceId, name]);
       if (gone.length === 0) throw new OfficeError('not_found');

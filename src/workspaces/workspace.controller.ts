@@ -9,6 +9,7 @@ import { PageQuery } from '../platform/http/page.dto.js';
 import type { Page } from '../platform/http/page.view.js';
 import { UuidInPath } from '../platform/http/uuid.js';
 import { MemberService } from './member.service.js';
+import { SecretNameInPath } from './secret-name.pipe.js';
 import { SecretService } from './secret.service.js';
 import { ChangeSettingsBody, CreateWorkspaceBody, PutMemberBody, PutSecretBody } from './workspace.dto.js';
 import { WorkspaceService } from './workspace.service.js';
@@ -107,7 +108,11 @@ export class WorkspaceController {
   @Allow('workspace_admin', { workspace: 'ws' })
   @ApiOperation({ summary: 'Set or replace a secret' })
   @ApiOkResponse({ type: SecretView })
-  putSecret(@WorkspaceId() workspaceId: string, @Param('name') name: string, @Body() body: PutSecretBody): Promise<SecretView> {
+  putSecret(
+    @WorkspaceId() workspaceId: string,
+    @Param('name', SecretNameInPath) name: string,
+    @Body() body: PutSecretBody,
+  ): Promise<SecretView> {
     return this.secrets.put(workspaceId, name, body.value);
   }
 
@@ -116,7 +121,7 @@ export class WorkspaceController {
   @Allow('workspace_admin', { workspace: 'ws' })
   @ApiOperation({ summary: 'Delete a secret; agents that are given it fail to start' })
   @ApiNoContentResponse()
-  removeSecret(@WorkspaceId() workspaceId: string, @Param('name') name: string): Promise<void> {
+  removeSecret(@WorkspaceId() workspaceId: string, @Param('name', SecretNameInPath) name: string): Promise<void> {
     return this.secrets.remove(workspaceId, name);
   }
 }

@@ -31,7 +31,9 @@ const KINDS: Readonly<Record<string, string>> = { '3': 'body', '4': 'query', '5'
 /** Every route of every controller of the application, new ones included, in a fixed order. A diff of it is a review of who may do what. */
 export function routeInventory(app: INestApplication): RouteEntry[] {
   const controllers = [...app.get(ModulesContainer).values()].flatMap((module) => [...module.controllers.values()]);
-  const classes = new Set(controllers.map(({ metatype }) => metatype).filter((metatype): metatype is Type => typeof metatype === 'function'));
+  const classes = new Set(
+    controllers.map(({ metatype }) => metatype).filter((metatype): metatype is Type => typeof metatype === 'function'),
+  );
   const entries = [...classes].flatMap((controller) => routesOf(app, controller));
   return entries.sort((a, b) => `${a.path} ${a.method}`.localeCompare(`${b.path} ${b.method}`, 'en'));
 }
@@ -54,7 +56,13 @@ function routesOf(app: INestApplication, controller: Type): RouteEntry[] {
     return paths[0]!.flatMap((outer) =>
       paths[1]!.map((inner) => ({
         method: RequestMethod[Reflect.getMetadata(METHOD_METADATA, handler) as number] ?? '?',
-        path: fullPath(app, [outer, inner].flatMap((part) => part.split('/')).filter(Boolean).join('/')),
+        path: fullPath(
+          app,
+          [outer, inner]
+            .flatMap((part) => part.split('/'))
+            .filter(Boolean)
+            .join('/'),
+        ),
         handler: `${controller.name}.${name}`,
         access: access ? ('row' in access ? `${access.who} of ${access.row.kind} :${access.row.param}` : access.who) : 'UNDECLARED',
         idempotent: Reflect.getMetadata(IdempotentRoute.KEY, handler) === true,
@@ -66,7 +74,9 @@ function routesOf(app: INestApplication, controller: Type): RouteEntry[] {
 
 function fullPath(app: INestApplication, path: string): string {
   const config = app.get(ApplicationConfig);
-  const isAtRoot = (config.getGlobalPrefixOptions().exclude ?? []).some((route) => route.pathRegex.test(`/${path}`) || route.pathRegex.test(path));
+  const isAtRoot = (config.getGlobalPrefixOptions().exclude ?? []).some(
+    (route) => route.pathRegex.test(`/${path}`) || route.pathRegex.test(path),
+  );
   return isAtRoot ? `/${path}` : `/${config.getGlobalPrefix()}/${path}`;
 }
 

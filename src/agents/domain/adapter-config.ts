@@ -120,7 +120,8 @@ function envProblems(value: unknown): Problem[] {
     if (typeof part === 'string') {
       return isText(part, MAX_TEXT_BYTES) ? [] : [{ path, problem: 'must be at most 32 KiB without U+0000' }];
     }
-    const isSecret = isObject(part) && Object.keys(part).length === 1 && typeof part['secret'] === 'string' && NAME_SHAPE.test(part['secret']);
+    const isSecret =
+      isObject(part) && Object.keys(part).length === 1 && typeof part['secret'] === 'string' && NAME_SHAPE.test(part['secret']);
     return isSecret ? [] : [{ path, problem: 'must be a text or {"secret": NAME}' }];
   });
 }

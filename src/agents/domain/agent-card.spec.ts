@@ -22,19 +22,19 @@ describe('the card of an agent', () => {
     ['finished', aCard({ lastRun: aRun() }), 'Last run finished 2 minutes ago', 'grey'],
     ['was cancelled, which is no success', aCard({ lastRun: aRun({ status: 'cancelled' }) }), 'Last run cancelled 2 minutes ago', 'grey'],
     ['failed', aCard({ lastRun: failed }), 'Last run failed 2 minutes ago', 'red'],
-    [
-      'ran too long',
-      aCard({ lastRun: aRun({ status: 'timed_out', failureKind: 'error' }) }),
-      'Last run failed 2 minutes ago',
-      'red',
-    ],
+    ['ran too long', aCard({ lastRun: aRun({ status: 'timed_out', failureKind: 'error' }) }), 'Last run failed 2 minutes ago', 'red'],
     [
       'was interrupted, which is no failure',
       aCard({ lastRun: aRun({ status: 'failed', failureKind: 'interrupted' }) }),
       'Last run interrupted 2 minutes ago',
       'grey',
     ],
-    ['is paused by itself', aCard({ pauseSource: 'auto', consecutiveFailures: 3, lastRun: failed }), 'Paused - 3 consecutive failures', 'red'],
+    [
+      'is paused by itself',
+      aCard({ pauseSource: 'auto', consecutiveFailures: 3, lastRun: failed }),
+      'Paused - 3 consecutive failures',
+      'red',
+    ],
     [
       'is paused by itself and still works',
       aCard({ pauseSource: 'auto', consecutiveFailures: 3, liveSessions: 1 }),

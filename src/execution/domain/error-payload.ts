@@ -56,7 +56,7 @@ export function summary(errorText: string): string {
   const flat = storableText(said.slice(0, 20_000))
     .replace(/[\s\p{Cc}]+/gu, ' ')
     .trim();
-  const characters = [...flat];
+  const characters = Array.from(flat);
   return characters.length <= SUMMARY_CHARACTERS ? flat : `${characters.slice(0, SUMMARY_CHARACTERS - 1).join('')}…`;
 }
 

@@ -1,3 +1,4 @@
+import type { Logger } from '@nestjs/common';
 import type { Clock } from '../../platform/clock/clock.js';
 import { nextStop, type OpenRequest, type StopMeans } from '../domain/stop-ladder.js';
 import type { AgentProcess } from './agent-process.js';
@@ -7,6 +8,7 @@ import { livingGroups, signalGroup, terminateGroup } from './process-group.js';
 const SHORTEST_LOOK_MS = 10;
 const LONGEST_LOOK_MS = 100;
 const STUBBORN_LOOK_MS = 1_000;
+const LONGEST_PAUSE_MS = 60_000;
 
 export interface AgentTalk {
   /** What the agent owes us at this moment. */
@@ -16,10 +18,30 @@ export interface AgentTalk {
 }
 
 /**
+ * Ends an agent for good. It does not give up when something goes wrong on the way: `gone` would be a lie, and the
+ * supervisor has its eye on what is left.
+ */
+export async function endAgent(
+  agent: AgentProcess,
+  talk: AgentTalk,
+  graceMs: number,
+  { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
+): Promise<void> {
+  for (let pause = STUBBORN_LOOK_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
+    try {
+      return await climb(agent, talk, graceMs, clock);
+    } catch (error) {
+      logger.error({ err: error, execution_id: agent.tree.executionId, process_group: agent.tree.group }, 'agent not ended yet');
+    }
+    await clock.sleep(pause);
+  }
+}
+
+/**
  * Ends an agent and all it started, step by step (contract 5, "Stopping"). Resolves when no process of its group is left,
  * nor any that left the group: however long that takes, since the folder it works in must not be given to another before.
  */
-export async function endAgent(agent: AgentProcess, talk: AgentTalk, graceMs: number, clock: Clock): Promise<void> {
+async function climb(agent: AgentProcess, talk: AgentTalk, graceMs: number, clock: Clock): Promise<void> {
   const { group } = agent.tree;
   const escapees = new Escapees([agent.tree]);
   if (agent.exit === null) await escapees.look([group]);

@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import pg from 'pg';
 import { DataSource } from 'typeorm';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
@@ -12,7 +12,7 @@ const DEADLINE_MS = 5_000;
 
 /** Hears the nudges of other servers, on a connection of its own: one from the pool would not stay. */
 @Injectable()
-export class NudgeListener {
+export class NudgeListener implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly stopping = new AbortController();
   private running: Promise<void> = Promise.resolve();
 
@@ -22,6 +22,14 @@ export class NudgeListener {
     private readonly outage: DatabaseOutage,
     private readonly clock: Clock,
   ) {}
+
+  onApplicationBootstrap(): void {
+    this.start();
+  }
+
+  beforeApplicationShutdown(): Promise<void> {
+    return this.stop();
+  }
 
   start(): void {
     this.running = this.run(this.stopping.signal);

@@ -43,8 +43,7 @@ describe('Readiness', () => {
     expect((await readiness.report()).checks).toEqual({ database: 'slow' });
     expect(calls).toBe(1);
     release();
-    await Promise.resolve();
-    await Promise.resolve();
+    await new Promise(setImmediate);
     const next = readiness.report();
     expect(calls).toBe(2);
     release();

@@ -14,7 +14,14 @@ describe('OfficeLogger', () => {
   it('writes facts first and the phrase last, with level, time and context', () => {
     const { logger, lines, last } = aLogger();
     logger.warn({ run_id: 'r', waited_ms: 5 }, 'lease lost', 'Leases');
-    expect(last()).toEqual({ level: 'warn', time: expect.stringMatching(/Z$/), context: 'Leases', run_id: 'r', waited_ms: 5, msg: 'lease lost' });
+    expect(last()).toEqual({
+      level: 'warn',
+      time: expect.stringMatching(/Z$/),
+      context: 'Leases',
+      run_id: 'r',
+      waited_ms: 5,
+      msg: 'lease lost',
+    });
     expect(lines[0]).toMatch(/"msg":"lease lost"}\n$/);
   });
 
@@ -32,9 +39,18 @@ describe('OfficeLogger', () => {
 
   it("tells of an error what it is and where, down to its cause, but not a statement's parameters", () => {
     const { logger, lines, last } = aLogger();
-    const refused = Object.assign(new Error('duplicate key'), { code: '23505', constraint: 'users_pkey', detail: 'Key (name)=(Ann) exists' });
-    logger.error({ err: new Error('outer', { cause: new QueryFailedError('insert', ['the secret parameter'], refused) }) }, 'request failed');
-    expect(last()).toMatchObject({ err: { type: 'Error', message: 'outer', stack: expect.any(String), cause: { code: '23505', message: 'duplicate key' } } });
+    const refused = Object.assign(new Error('duplicate key'), {
+      code: '23505',
+      constraint: 'users_pkey',
+      detail: 'Key (name)=(Ann) exists',
+    });
+    logger.error(
+      { err: new Error('outer', { cause: new QueryFailedError('insert', ['the secret parameter'], refused) }) },
+      'request failed',
+    );
+    expect(last()).toMatchObject({
+      err: { type: 'Error', message: 'outer', stack: expect.any(String), cause: { code: '23505', message: 'duplicate key' } },
+    });
     expect(lines[0]).not.toContain('secret parameter');
     expect(lines[0]).not.toContain('Key (name)');
   });

@@ -11,7 +11,11 @@ describe('redact', () => {
     ['a header in a text', '{"m":"Authorization: Bearer abc.def-ghi"}', '{"m":"Authorization: Bearer [redacted]"}'],
     ['basic credentials', '{"m":"basic dXNlcjpwYXNz"}', '{"m":"basic [redacted]"}'],
     ['a password field', '{"password":"a\\"b","b":1}', '{"password":"[redacted]","b":1}'],
-    ['a field that ends like a password', '{"db_password":"x","x_api_key":"y","client-secret":"z"}', '{"db_password":"[redacted]","x_api_key":"[redacted]","client-secret":"[redacted]"}'],
+    [
+      'a field that ends like a password',
+      '{"db_password":"x","x_api_key":"y","client-secret":"z"}',
+      '{"db_password":"[redacted]","x_api_key":"[redacted]","client-secret":"[redacted]"}',
+    ],
     ['a cookie', '{"set-cookie":"a=b"}', '{"set-cookie":"[redacted]"}'],
     ['a runtime token', '{"m":"eyJhbGciOiJIUzI1NiJ9.eyJydW4iOiJ4In0.abcDEF-_"}', '{"m":"[redacted]"}'],
     ['a database address', '{"m":"postgres://office:pa:ss@db:5432/x"}', '{"m":"postgres://office:[redacted]@db:5432/x"}'],
@@ -21,15 +25,21 @@ describe('redact', () => {
     expect(redact(line, [])).toBe(safe);
   });
 
-  it.each(['{"tokens":{"input":5}}', '{"secret_count":3}', '{"path":"/data/admin-token"}', '{"m":"postgres://db:5432/x"}', '{"route":"/api/v1/users/:id/tokens"}', '{"token_id":"018f"}'])(
-    'leaves %s alone',
-    (line) => expect(redact(line, [])).toBe(line),
-  );
+  it.each([
+    '{"tokens":{"input":5}}',
+    '{"secret_count":3}',
+    '{"path":"/data/admin-token"}',
+    '{"m":"postgres://db:5432/x"}',
+    '{"route":"/api/v1/users/:id/tokens"}',
+    '{"token_id":"018f"}',
+  ])('leaves %s alone', (line) => expect(redact(line, [])).toBe(line));
 
   it('masks known values wherever they stand, as JSON has them', () => {
     const known = knownSecrets(['pass"word\\1', 'short', undefined]);
     expect(known).toHaveLength(1);
-    expect(redact(JSON.stringify({ m: 'with pass"word\\1 inside', short: 'short' }), known)).toBe('{"m":"with [redacted] inside","short":"short"}');
+    expect(redact(JSON.stringify({ m: 'with pass"word\\1 inside', short: 'short' }), known)).toBe(
+      '{"m":"with [redacted] inside","short":"short"}',
+    );
   });
 
   it('takes no longer than a blink for a line made to be slow', () => {

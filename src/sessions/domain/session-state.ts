@@ -1,14 +1,5 @@
 /** A conversation's life (contract 2). Every UPDATE of `task_sessions.state` is generated from or guarded by this table. */
-export const SESSION_STATES = [
-  'CREATED',
-  'STARTING',
-  'RUNNING',
-  'IDLE',
-  'WAITING_FOR_INPUT',
-  'FAILED',
-  'COMPLETED',
-  'CANCELLED',
-] as const;
+export const SESSION_STATES = ['CREATED', 'STARTING', 'RUNNING', 'IDLE', 'WAITING_FOR_INPUT', 'FAILED', 'COMPLETED', 'CANCELLED'] as const;
 export type SessionState = (typeof SESSION_STATES)[number];
 
 /** Why a move is made that is not part of every turn. A rule that names one holds for nothing else. */

@@ -185,7 +185,13 @@ describe('a hired agent', () => {
     expect((await get(id)).body['adapter_config']).toEqual(whole);
     expect((await get(id, office.adminToken)).body['adapter_config']).toEqual(whole);
 
-    const redacted = { command: ['[redacted]'], env: { KEY: '[redacted]', REF: '[redacted]' }, script: '[redacted]', model: 'm', permission_policy: 'ask' };
+    const redacted = {
+      command: ['[redacted]'],
+      env: { KEY: '[redacted]', REF: '[redacted]' },
+      script: '[redacted]',
+      model: 'm',
+      permission_policy: 'ask',
+    };
     for (const token of [member.token, await aToken(office, admin.id, ['read']), await aToken(office, admin.id, ['write'])]) {
       const answer = await get(id, token);
       expect(answer.body['adapter_config']).toEqual(redacted);
@@ -203,7 +209,14 @@ describe('a hired agent', () => {
 describe('changing an agent', () => {
   it('refuses an unknown field, a bad value and null where there is no "none"', async () => {
     const id = await anAgent(office, workspaceId);
-    for (const body of [{ status: 'idle' }, { pause_reason: null }, { consecutive_failures: 0 }, { name: null }, { role: null }, { cooldown_sec: '5' }]) {
+    for (const body of [
+      { status: 'idle' },
+      { pause_reason: null },
+      { consecutive_failures: 0 },
+      { name: null },
+      { role: null },
+      { cooldown_sec: '5' },
+    ]) {
       expect([body, (await patch(id, body)).status]).toEqual([body, 400]);
     }
   });
@@ -251,10 +264,20 @@ describe('changing an agent', () => {
   });
 
   it('writes and tells a difference once, and no difference never', async () => {
-    const id = await anAgent(office, workspaceId, { adapter_config: { env: { A: '1' } }, permissions: { deny: ['decide'] }, instructions: 'x' });
+    const id = await anAgent(office, workspaceId, {
+      adapter_config: { env: { A: '1' } },
+      permissions: { deny: ['decide'] },
+      instructions: 'x',
+    });
     await office.told(workspaceId);
     const before = (await get(id)).body;
-    const same = { name: 'Ada', adapter_config: { env: { A: '1' } }, permissions: { deny: ['decide'] }, instructions: 'x', reports_to: null };
+    const same = {
+      name: 'Ada',
+      adapter_config: { env: { A: '1' } },
+      permissions: { deny: ['decide'] },
+      instructions: 'x',
+      reports_to: null,
+    };
     expect((await patch(id, same)).body).toEqual(before);
     expect((await patch(id, {})).body).toEqual(before);
     expect(await office.told(workspaceId)).toEqual([]);
@@ -327,7 +350,10 @@ describe('the list', () => {
 
   it('refuses a cursor that is not ours and a limit over 200', async () => {
     for (const query of ['?cursor=bm9wZQ', '?limit=201', '?limit=0', '?archived=perhaps', '?role=ceo']) {
-      expect([query, (await office.ask(`GET /api/v1/workspaces/${workspaceId}/agents${query}`, { token: member.token })).status]).toEqual([query, 400]);
+      expect([query, (await office.ask(`GET /api/v1/workspaces/${workspaceId}/agents${query}`, { token: member.token })).status]).toEqual([
+        query,
+        400,
+      ]);
     }
   });
 });

@@ -17,7 +17,8 @@ beforeEach(async () => {
 });
 afterAll(() => office.close());
 
-const press = (id: string, what: string, body?: unknown) => office.ask(`POST /api/v1/agents/${id}/${what}`, { token: office.adminToken, body });
+const press = (id: string, what: string, body?: unknown) =>
+  office.ask(`POST /api/v1/agents/${id}/${what}`, { token: office.adminToken, body });
 const archive = (id: string) => office.ask(`DELETE /api/v1/agents/${id}`, { token: office.adminToken });
 const row = async (id: string) => (await office.rows<Record<string, unknown>>(`select * from agent_instances where id = $1`, [id]))[0]!;
 
@@ -53,8 +54,13 @@ describe('an archived agent', () => {
   it('refuses changes, and can still be read', async () => {
     const id = await anAgent(office, workspaceId);
     await archive(id);
-    expect((await office.ask(`PATCH /api/v1/agents/${id}`, { token: office.adminToken, body: { name: 'x' } })).body['code']).toBe('agent_archived');
-    expect((await office.ask(`GET /api/v1/agents/${id}`, { token: office.adminToken })).body).toMatchObject({ status: 'archived', subtitle: 'Archived' });
+    expect((await office.ask(`PATCH /api/v1/agents/${id}`, { token: office.adminToken, body: { name: 'x' } })).body['code']).toBe(
+      'agent_archived',
+    );
+    expect((await office.ask(`GET /api/v1/agents/${id}`, { token: office.adminToken })).body).toMatchObject({
+      status: 'archived',
+      subtitle: 'Archived',
+    });
   });
 
   it('may be archived again, which changes and tells nothing', async () => {
@@ -125,7 +131,13 @@ describe('a pause by a person', () => {
     const id = await anAgent(office, workspaceId);
     await office.told(workspaceId);
     const { body } = await press(id, 'pause');
-    expect(body).toMatchObject({ status: 'paused', pause_reason: 'Paused by a person', pause_source: 'person', subtitle: 'Paused by a person', dot: 'grey' });
+    expect(body).toMatchObject({
+      status: 'paused',
+      pause_reason: 'Paused by a person',
+      pause_source: 'person',
+      subtitle: 'Paused by a person',
+      dot: 'grey',
+    });
     expect((await press(id, 'pause')).body).toEqual(body);
     expect((await press(id, 'pause', { reason: 'Paused by a person' })).body).toEqual(body);
     expect(await office.told(workspaceId)).toEqual([
@@ -137,13 +149,18 @@ describe('a pause by a person', () => {
 
   it('refuses a blank reason, one over 500 characters and an unknown field', async () => {
     const id = await anAgent(office, workspaceId);
-    for (const body of [{ reason: ' ' }, { reason: 'x'.repeat(501) }, { why: 'x' }]) expect((await press(id, 'pause', body)).status).toBe(400);
+    for (const body of [{ reason: ' ' }, { reason: 'x'.repeat(501) }, { why: 'x' }])
+      expect((await press(id, 'pause', body)).status).toBe(400);
   });
 
   it('over an automatic one keeps the episode, its beginning and the counter', async () => {
     const { id, pauseId } = await autoPaused();
     const since = (await row(id))['paused_at'];
-    expect((await press(id, 'pause', { reason: 'Mine' })).body).toMatchObject({ pause_source: 'person', pause_reason: 'Mine', consecutive_failures: 3 });
+    expect((await press(id, 'pause', { reason: 'Mine' })).body).toMatchObject({
+      pause_source: 'person',
+      pause_reason: 'Mine',
+      consecutive_failures: 3,
+    });
     expect(await row(id)).toMatchObject({ current_pause_id: pauseId, paused_at: since });
     expect(await episode(pauseId)).toMatchObject({ closed_at: null });
   });

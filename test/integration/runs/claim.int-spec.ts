@@ -18,7 +18,13 @@ beforeEach(async () => {
 
 const END = { kind: 'turn_ended', stopReason: 'end_turn', usage: null, lastMessage: null } as const;
 const runIdOf = async (pair: { agentId: string; taskId: string }): Promise<string> =>
-  (await office.row<{ id: string }>(`select id from runs where agent_id = $1 and task_id = $2 order by id desc limit 1`, pair.agentId, pair.taskId)).id;
+  (
+    await office.row<{ id: string }>(
+      `select id from runs where agent_id = $1 and task_id = $2 order by id desc limit 1`,
+      pair.agentId,
+      pair.taskId,
+    )
+  ).id;
 
 describe('a claim', () => {
   it('takes a waiting run, fences it and moves everything with it', async () => {
@@ -51,7 +57,9 @@ describe('a claim', () => {
       `select action, payload from office_events where workspace_id = $1 order by seq`,
       workspaceId,
     );
-    expect(events.map(({ action, payload }) => [action, 'status' in payload ? payload.status : 'state' in payload ? payload.state : null])).toEqual([
+    expect(
+      events.map(({ action, payload }) => [action, 'status' in payload ? payload.status : 'state' in payload ? payload.state : null]),
+    ).toEqual([
       ['office.wakeup.updated', 'queued'],
       ['office.agent.updated', 'working'],
       ['office.task.updated', null],
@@ -82,7 +90,10 @@ describe('a claim', () => {
 
   it('goes by class, then by age, and lifts what waited over 15 minutes by one class, never into human', async () => {
     const agentId = await office.agent(workspaceId, { max_concurrent_sessions: 100 });
-    const queue = async (reason: 'user_comment' | 'task_assigned' | 'resumed_after_interruption' | 'routine', minutes: number): Promise<string> => {
+    const queue = async (
+      reason: 'user_comment' | 'task_assigned' | 'resumed_after_interruption' | 'routine',
+      minutes: number,
+    ): Promise<string> => {
       const taskId = await office.task(workspaceId, { assignee_agent_instance_id: agentId });
       await office.wake(workspaceId, { agentId, on: { taskId }, reason });
       await office.change(`update runs set requested_at = now() - make_interval(mins => $2) where task_id = $1`, taskId, minutes);
@@ -106,7 +117,10 @@ describe('a claim', () => {
   it('starves nobody: a free agent behind a full one is served although its run is younger', async () => {
     const busy = await office.agent(workspaceId);
     for (let n = 0; n < 5; n++) {
-      await office.wake(workspaceId, { agentId: busy, on: { taskId: await office.task(workspaceId, { assignee_agent_instance_id: busy }) } });
+      await office.wake(workspaceId, {
+        agentId: busy,
+        on: { taskId: await office.task(workspaceId, { assignee_agent_instance_id: busy }) },
+      });
     }
     await office.claim(workspaceId, { limit: 1 });
     const free = await office.pair(workspaceId);
@@ -156,7 +170,10 @@ describe('a claim', () => {
     await office.wake(workspaceId, { agentId: pair.agentId, on: { taskId: pair.taskId } });
     await office.change(sql, pair.taskId);
     expect(await office.claim(workspaceId)).toMatchObject({ claimed: [], cancelled: 1 });
-    expect(await office.row(`select status, cancel_reason from runs where task_id = $1`, pair.taskId)).toEqual({ status: 'cancelled', cancel_reason: reason });
+    expect(await office.row(`select status, cancel_reason from runs where task_id = $1`, pair.taskId)).toEqual({
+      status: 'cancelled',
+      cancel_reason: reason,
+    });
   });
 
   it('leaves stale wakes out of the prompt and marks them', async () => {
@@ -233,7 +250,8 @@ describe('a claim', () => {
 const SITUATIONS: Record<WaitingOn, (pair: { agentId: string; taskId: string }) => Promise<void>> = {
   workspace_stopped: () => office.change(`update workspaces set stopped_at = now() where id = $1`, workspaceId),
   agent_stopped: ({ agentId }) => office.change(`update agent_instances set lifecycle = 'stopped' where id = $1`, agentId),
-  agent_paused: ({ agentId }) => office.change(`update agent_instances set pause_reason = 'x', pause_source = 'person' where id = $1`, agentId),
+  agent_paused: ({ agentId }) =>
+    office.change(`update agent_instances set pause_reason = 'x', pause_source = 'person' where id = $1`, agentId),
   session_failed: ({ agentId, taskId }) =>
     office.change(
       `insert into task_sessions (id, workspace_id, agent_id, task_id, state, adapter) values ($1, $2, $3, $4, 'FAILED', 'mock')`,
@@ -251,11 +269,18 @@ const SITUATIONS: Record<WaitingOn, (pair: { agentId: string; taskId: string }) 
   host_offline: async ({ taskId }) => {
     const gone = await office.host({ id: newId() });
     await office.change(`update hosts set last_seen_at = now() - interval '1 hour' where id = $1`, gone);
-    await office.change(`insert into task_folders (task_id, workspace_id, host_id, path) values ($1, $2, $3, '/x')`, taskId, workspaceId, gone);
+    await office.change(
+      `insert into task_folders (task_id, workspace_id, host_id, path) values ($1, $2, $3, '/x')`,
+      taskId,
+      workspaceId,
+      gone,
+    );
   },
   adapter_missing: ({ agentId }) => office.change(`update agent_instances set adapter = 'claude' where id = $1`, agentId),
-  retry_scheduled: ({ agentId }) => office.change(`update runs set due_at = now() + interval '1 hour' where agent_id = $1 and status = 'queued'`, agentId),
-  cooling_down: ({ agentId }) => office.change(`update agent_instances set cooldown_sec = 600, last_run_finished_at = now() where id = $1`, agentId),
+  retry_scheduled: ({ agentId }) =>
+    office.change(`update runs set due_at = now() + interval '1 hour' where agent_id = $1 and status = 'queued'`, agentId),
+  cooling_down: ({ agentId }) =>
+    office.change(`update agent_instances set cooldown_sec = 600, last_run_finished_at = now() where id = $1`, agentId),
   agent_at_capacity: async ({ agentId }) => running(agentId, await office.task(workspaceId)),
   host_at_capacity: () => office.change(`update hosts set max_executions = 1 where id = $1`, office.hostId),
   claimable: () => Promise.resolve(),
@@ -311,7 +336,12 @@ describe('why a waiting run waits', () => {
     const pair = await office.pair(workspaceId);
     await office.wake(workspaceId, { agentId: pair.agentId, on: { taskId: pair.taskId } });
     const elsewhere = await office.host({ id: newId() });
-    await office.change(`insert into task_folders (task_id, workspace_id, host_id, path) values ($1, $2, $3, '/x')`, pair.taskId, workspaceId, elsewhere);
+    await office.change(
+      `insert into task_folders (task_id, workspace_id, host_id, path) values ($1, $2, $3, '/x')`,
+      pair.taskId,
+      workspaceId,
+      elsewhere,
+    );
     expect((await office.claim(workspaceId)).claimed).toEqual([]);
     expect((await office.claim(workspaceId, { hostId: elsewhere })).claimed).toHaveLength(1);
   });

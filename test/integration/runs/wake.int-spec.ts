@@ -61,7 +61,12 @@ describe('the wake seam', () => {
   it('joins the waiting run by its request alone', async () => {
     const { agentId, taskId } = await office.pair(workspaceId);
     const first = await office.wake(workspaceId, { agentId, on: { taskId } });
-    const second = await office.wake(workspaceId, { agentId, on: { taskId }, reason: 'agent_comment', actor: { kind: 'system', id: null } });
+    const second = await office.wake(workspaceId, {
+      agentId,
+      on: { taskId },
+      reason: 'agent_comment',
+      actor: { kind: 'system', id: null },
+    });
     expect(second).toEqual({ ...first, outcome: 'coalesced' });
     expect('runId' in first && (await requestsOf(first.runId))).toEqual([
       { reason: 'task_assigned', outcome: 'queued' },
@@ -108,11 +113,21 @@ describe('the wake seam', () => {
       taskId,
     );
     const other = await office.agent(workspaceId);
-    const deepest = await office.wake(workspaceId, { agentId: other, on: { taskId }, reason: 'agent_spawned', actor: { kind: 'agent', id: agentId, runId } });
+    const deepest = await office.wake(workspaceId, {
+      agentId: other,
+      on: { taskId },
+      reason: 'agent_spawned',
+      actor: { kind: 'agent', id: agentId, runId },
+    });
     if (deepest.outcome === 'refused') throw new Error('refused at depth 8');
     runId = deepest.runId;
     const third = await office.agent(workspaceId);
-    const refused = await office.wake(workspaceId, { agentId: third, on: { taskId }, reason: 'agent_spawned', actor: { kind: 'agent', id: other, runId } });
+    const refused = await office.wake(workspaceId, {
+      agentId: third,
+      on: { taskId },
+      reason: 'agent_spawned',
+      actor: { kind: 'agent', id: other, runId },
+    });
     expect(refused).toEqual({ outcome: 'refused', refusedReason: 'too_deep' });
   });
 
@@ -154,7 +169,9 @@ describe('the wake seam', () => {
       }
     })();
     for (let at = 0; at < wakes.length; at += 10) {
-      await Promise.all(wakes.slice(at, at + 10).map((note) => office.wake(workspaceId, { agentId, on: { taskId }, reason: 'manual_run', note })));
+      await Promise.all(
+        wakes.slice(at, at + 10).map((note) => office.wake(workspaceId, { agentId, on: { taskId }, reason: 'manual_run', note })),
+      );
     }
     waking = false;
     await claimer;

@@ -30,7 +30,11 @@ const evidenceOf = (run: ClaimedRun) => ({
 const errorOf = (run: ClaimedRun, payload = PAYLOAD): Outcome => ({ kind: 'error', payload, evidence: evidenceOf(run) });
 
 const fail = async (pair: { agentId: string; taskId: string }): Promise<string> => {
-  await office.change(`update task_sessions set state = 'IDLE' where agent_id = $1 and task_id = $2 and state = 'FAILED'`, pair.agentId, pair.taskId);
+  await office.change(
+    `update task_sessions set state = 'IDLE' where agent_id = $1 and task_id = $2 and state = 'FAILED'`,
+    pair.agentId,
+    pair.taskId,
+  );
   const run = await office.started(workspaceId, pair);
   expect(await office.settlement.settle(run, errorOf(run))).toBe('failed');
   return run.runId;
@@ -41,7 +45,9 @@ const agentRow = (agentId: string) =>
     agentId,
   );
 const lastSeq = async (): Promise<number> =>
-  Number((await office.row<{ last_seq: string }>(`select last_seq from office_event_counters where workspace_id = $1`, workspaceId)).last_seq);
+  Number(
+    (await office.row<{ last_seq: string }>(`select last_seq from office_event_counters where workspace_id = $1`, workspaceId)).last_seq,
+  );
 const eventsAfter = (seq: number) =>
   office.rows<{ action: string; payload: Record<string, unknown> }>(
     `select action, payload from office_events where workspace_id = $1 and seq > $2 order by seq`,
@@ -65,8 +71,15 @@ describe('a run’s end', () => {
     const run = await office.started(workspaceId, pair);
     const seq = await lastSeq();
     const usage = { inputTokens: 3, outputTokens: 4, totalTokens: 7 };
-    expect(await office.settlement.settle(run, { kind: 'turn_ended', stopReason: 'max_tokens', usage, lastMessage: 'Done it.' })).toBe('completed');
-    expect(await office.row(`select status, stop_reason, usage, lease_host_id, finished_at is not null as dated from runs where id = $1`, run.runId)).toEqual({
+    expect(await office.settlement.settle(run, { kind: 'turn_ended', stopReason: 'max_tokens', usage, lastMessage: 'Done it.' })).toBe(
+      'completed',
+    );
+    expect(
+      await office.row(
+        `select status, stop_reason, usage, lease_host_id, finished_at is not null as dated from runs where id = $1`,
+        run.runId,
+      ),
+    ).toEqual({
       status: 'completed',
       stop_reason: 'max_tokens',
       usage,
@@ -79,7 +92,9 @@ describe('a run’s end', () => {
     expect(await office.rows(`select body, source, author_kind, run_id from task_comments where task_id = $1`, pair.taskId)).toEqual([
       { body: 'Done it.', source: 'session', author_kind: 'agent', run_id: run.runId },
     ]);
-    expect((await eventsAfter(seq)).map(({ action, payload }) => [action, payload.status ?? payload.state ?? payload.change ?? null])).toEqual([
+    expect(
+      (await eventsAfter(seq)).map(({ action, payload }) => [action, payload.status ?? payload.state ?? payload.change ?? null]),
+    ).toEqual([
       ['office.comment.created', null],
       ['office.wakeup.updated', 'completed'],
       ['office.task.session.updated', 'IDLE'],
@@ -132,10 +147,14 @@ describe('a run’s end', () => {
       outcome: kind,
       phase: 'prompt',
     });
-    expect(await office.row(`select count(*)::int as executors from executors_running where session_id = $1`, run.sessionId)).toEqual({ executors: 1 });
+    expect(await office.row(`select count(*)::int as executors from executors_running where session_id = $1`, run.sessionId)).toEqual({
+      executors: 1,
+    });
     expect((await agentRow(pair.agentId)).consecutive_failures).toBe(1);
     expect(await openItems(pair.agentId)).toEqual([run.runId]);
-    expect((await eventsAfter(seq)).map(({ action, payload }) => [action, payload.status ?? payload.state ?? payload.change ?? payload.fields])).toEqual([
+    expect(
+      (await eventsAfter(seq)).map(({ action, payload }) => [action, payload.status ?? payload.state ?? payload.change ?? payload.fields]),
+    ).toEqual([
       ['office.wakeup.updated', status],
       ['office.task.session.updated', 'FAILED'],
       ['office.task.updated', ['state']],
@@ -161,7 +180,9 @@ describe('a run’s end', () => {
     expect(await office.settlement.settle(run, errorOf(run, '{"message":"again"}'))).toBe('stale');
     expect(await lastSeq()).toBe(seq);
     expect((await agentRow(pair.agentId)).consecutive_failures).toBe(1);
-    expect(await office.row(`select late_result ->> 'kind' as late from run_attempts where run_id = $1`, run.runId)).toEqual({ late: 'turn_ended' });
+    expect(await office.row(`select late_result ->> 'kind' as late from run_attempts where run_id = $1`, run.runId)).toEqual({
+      late: 'turn_ended',
+    });
   });
 
   it('is settled once by ten at the same moment', async () => {
@@ -180,7 +201,10 @@ describe('a run’s end', () => {
     const [second] = (await office.claim(workspaceId)).claimed;
     expect(await office.settlement.settle(first!, END)).toBe('stale');
     expect(await office.ownership.markLaunched(first!)).toBe(false);
-    expect(await office.row(`select status, generation from runs where id = $1`, second!.runId)).toEqual({ status: 'running', generation: 2 });
+    expect(await office.row(`select status, generation from runs where id = $1`, second!.runId)).toEqual({
+      status: 'running',
+      generation: 2,
+    });
   });
 
   it.each([
@@ -214,7 +238,10 @@ describe('an interruption', () => {
     await office.wake(workspaceId, { agentId: pair.agentId, on: { taskId: pair.taskId } });
     const [run] = (await office.claim(workspaceId)).claimed;
     expect(await office.settlement.settle(run!, { kind: 'interrupted', cause: 'host_restart' })).toBe('queued');
-    expect(await office.row(`select status, lease_host_id from runs where id = $1`, run!.runId)).toEqual({ status: 'queued', lease_host_id: null });
+    expect(await office.row(`select status, lease_host_id from runs where id = $1`, run!.runId)).toEqual({
+      status: 'queued',
+      lease_host_id: null,
+    });
     expect(await office.rows(`select id from interruptions where workspace_id = $1`, workspaceId)).toEqual([]);
     expect((await office.claim(workspaceId)).claimed).toHaveLength(1);
   });
@@ -223,7 +250,12 @@ describe('an interruption', () => {
     const pair = await office.pair(workspaceId);
     await office.wake(workspaceId, { agentId: pair.agentId, on: { taskId: pair.taskId }, reason: 'manual_run', note: 'first' });
     const [run] = (await office.claim(workspaceId)).claimed;
-    const next = await office.wake(workspaceId, { agentId: pair.agentId, on: { taskId: pair.taskId }, reason: 'agent_comment', note: 'second' });
+    const next = await office.wake(workspaceId, {
+      agentId: pair.agentId,
+      on: { taskId: pair.taskId },
+      reason: 'agent_comment',
+      note: 'second',
+    });
     if (next.outcome === 'refused') throw new Error('refused');
     expect(await office.settlement.settle(run!, { kind: 'interrupted', cause: 'host_restart' })).toBe('merged');
     expect(await office.row(`select status, cancel_reason, merged_into from runs where id = $1`, run!.runId)).toEqual({
@@ -253,7 +285,9 @@ describe('an interruption', () => {
       workspaceId,
     );
     expect(interruptions).toEqual([{ runs: 2 }]);
-    expect((await eventsAfter(seq)).filter(({ action }) => action === 'office.inbox_item').map(({ payload }) => payload.kind)).toEqual(['runs_interrupted']);
+    expect((await eventsAfter(seq)).filter(({ action }) => action === 'office.inbox_item').map(({ payload }) => payload.kind)).toEqual([
+      'runs_interrupted',
+    ]);
   });
 
   it('loses to a stop that was committed before', async () => {
@@ -326,9 +360,14 @@ describe('the threshold', () => {
     expect(second.current_pause_id).not.toBe(first.current_pause_id);
     expect(second.pause_reason).toContain('2 consecutive failures');
     expect(await office.row(`select closed_by from agent_pauses where id = $1`, first.current_pause_id)).toEqual({ closed_by: 'replaced' });
-    const { affected } = await office.row<{ affected: { task_id: string }[] }>(`select affected from agent_pauses where id = $1`, second.current_pause_id);
+    const { affected } = await office.row<{ affected: { task_id: string }[] }>(
+      `select affected from agent_pauses where id = $1`,
+      second.current_pause_id,
+    );
     expect(affected.map(({ task_id }) => task_id)).toEqual(pairs.map(({ taskId }) => taskId));
-    const items = (await eventsAfter(seq)).filter(({ action }) => action === 'office.inbox_item').map(({ payload }) => [payload.item_id, payload.change]);
+    const items = (await eventsAfter(seq))
+      .filter(({ action }) => action === 'office.inbox_item')
+      .map(({ payload }) => [payload.item_id, payload.change]);
     expect(items).toEqual([
       [first.current_pause_id, 'resolved'],
       [second.current_pause_id, 'opened'],
@@ -354,7 +393,9 @@ describe('events', () => {
         for (const run of (await office.claim(workspaceId)).claimed) await office.settlement.settle(run, errorOf(run));
       }),
     );
-    const seqs = (await office.rows<{ seq: string }>(`select seq from office_events where workspace_id = $1 order by seq`, workspaceId)).map(({ seq }) => Number(seq));
+    const seqs = (
+      await office.rows<{ seq: string }>(`select seq from office_events where workspace_id = $1 order by seq`, workspaceId)
+    ).map(({ seq }) => Number(seq));
     expect(seqs).toEqual(Array.from({ length: seqs.length }, (_, index) => index + 1));
     expect(await lastSeq()).toBe(seqs.length);
   });

@@ -25,7 +25,8 @@ afterAll(() => office.close());
 const create = (body: unknown, headers: Record<string, string> = {}) =>
   office.ask(`POST /api/v1/workspaces/${workspaceId}/tasks`, { token: member.token, body, headers });
 const get = (id: string) => office.ask(`GET /api/v1/tasks/${id}`, { token: member.token });
-const count = async () => (await office.rows<{ n: number }>(`select count(*)::int as n from tasks where workspace_id = $1`, [workspaceId]))[0]!.n;
+const count = async () =>
+  (await office.rows<{ n: number }>(`select count(*)::int as n from tasks where workspace_id = $1`, [workspaceId]))[0]!.n;
 const lastNumber = async () =>
   (await office.rows<{ n: number }>(`select last_task_number as n from workspaces where id = $1`, [workspaceId]))[0]!.n;
 const me = () => ({ kind: 'user', id: member.id });
@@ -43,7 +44,10 @@ describe('a stranger', () => {
       `POST /api/v1/tasks/${id}/comments`,
       `GET /api/v1/tasks/${id}/sessions`,
     ]) {
-      const answer = await office.ask(route, { token: stranger.token, ...(route.startsWith('GET') ? {} : { body: { title: 'x', body: 'x' } }) });
+      const answer = await office.ask(route, {
+        token: stranger.token,
+        ...(route.startsWith('GET') ? {} : { body: { title: 'x', body: 'x' } }),
+      });
       expect([route, answer.status]).toEqual([route, 404]);
     }
   });
@@ -71,7 +75,7 @@ describe('making a task refuses', () => {
     expect((answer.body['fields'] as { path: string }[]).map((field) => field.path)).toEqual([path]);
   });
 
-  it.each(['assignee_agent_instance_id', 'parent_id', 'blocked_by'])('a stranger\'s id as %s', async (field) => {
+  it.each(['assignee_agent_instance_id', 'parent_id', 'blocked_by'])("a stranger's id as %s", async (field) => {
     const elsewhere = await aWorkspace(office);
     const foreign = field === 'assignee_agent_instance_id' ? await anAgent(office, elsewhere) : await aTask(office, elsewhere);
     for (const id of [foreign, newId()]) {
@@ -122,10 +126,14 @@ describe('a new task', () => {
       created_by: { kind: 'user', id: member.id },
     });
     expect((await get(String(body['id']))).body).toEqual(body);
-    expect((await office.told(workspaceId)).map(([action, payload]) => [action, payload['task_id']])).toEqual([['office.task.updated', body['id']]]);
+    expect((await office.told(workspaceId)).map(([action, payload]) => [action, payload['task_id']])).toEqual([
+      ['office.task.updated', body['id']],
+    ]);
     expect(office.taskReactions.calls).toEqual([]);
     expect(
-      await office.rows(`select from_step_id, to_step_id, actor_kind, actor_id from task_step_transitions where task_id = $1`, [body['id']]),
+      await office.rows(`select from_step_id, to_step_id, actor_kind, actor_id from task_step_transitions where task_id = $1`, [
+        body['id'],
+      ]),
     ).toEqual([{ from_step_id: null, to_step_id: (body['step'] as { id: string }).id, actor_kind: 'user', actor_id: member.id }]);
   });
 
@@ -155,10 +163,14 @@ describe('a new task', () => {
       ...Array.from({ length: 10 }, () => create({ title: 'x', blocked_by: [newId()] })),
     ]);
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(50);
-    const numbers = await office.rows<{ number: number }>(`select number from tasks where workspace_id = $1 order by number`, [workspaceId]);
+    const numbers = await office.rows<{ number: number }>(`select number from tasks where workspace_id = $1 order by number`, [
+      workspaceId,
+    ]);
     expect(numbers.map(({ number }) => number)).toEqual(Array.from({ length: 50 }, (_, n) => n + 1));
     const prefix = String(answers[0]!.body['identifier']).split('-')[0];
-    expect(await office.rows(`select 1 from tasks where workspace_id = $1 and identifier <> $2 || '-' || number`, [workspaceId, prefix])).toEqual([]);
+    expect(
+      await office.rows(`select 1 from tasks where workspace_id = $1 and identifier <> $2 || '-' || number`, [workspaceId, prefix]),
+    ).toEqual([]);
   });
 });
 
@@ -209,8 +221,19 @@ describe('the list', () => {
   });
 
   it('refuses what it does not know', async () => {
-    for (const query of ['?state=open', '?assignee=me', '?project=x', '?limit=201', `?cursor=${Buffer.from('0').toString('base64url')}`, '?cursor=x', '?q=a%00b']) {
-      expect([query, (await office.ask(`GET /api/v1/workspaces/${workspaceId}/tasks${query}`, { token: member.token })).status]).toEqual([query, 400]);
+    for (const query of [
+      '?state=open',
+      '?assignee=me',
+      '?project=x',
+      '?limit=201',
+      `?cursor=${Buffer.from('0').toString('base64url')}`,
+      '?cursor=x',
+      '?q=a%00b',
+    ]) {
+      expect([query, (await office.ask(`GET /api/v1/workspaces/${workspaceId}/tasks${query}`, { token: member.token })).status]).toEqual([
+        query,
+        400,
+      ]);
     }
   });
 
@@ -251,7 +274,7 @@ describe('deleting a task', () => {
     ]);
     expect(await office.rows(`select 1 from task_comments where task_id = $1`, [id])).toEqual([]);
     expect(await office.told(workspaceId)).toEqual([['office.task.updated', { task_id: id, fields: ['deleted'] }]]);
-    expect(office.taskReactions.calls).toMatchObject([['closed', { id, workspaceId, assigneeId: agent }, 'deleted']]);
+    expect(office.taskReactions.calls).toMatchObject([['closed', { id, workspaceId, assigneeId: agent }, 'deleted', { kind: 'user' }]]);
   });
 
   it('makes it unknown everywhere', async () => {
@@ -281,7 +304,8 @@ describe('deleting a task', () => {
     const id = await aTask(office, workspaceId);
     const waiting = await aTask(office, workspaceId, { blocked_by: [id] });
     let found: unknown[] = [];
-    office.taskReactions.during = async (tx) => void (found = await tx.query(`select task_id from task_blockers where blocker_id = $1`, [id]));
+    office.taskReactions.during = async (tx) =>
+      void (found = await tx.query(`select task_id from task_blockers where blocker_id = $1`, [id]));
     await remove(id);
     office.taskReactions.during = async () => undefined;
     expect(found).toEqual([{ task_id: waiting }]);

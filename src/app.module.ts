@@ -1,0 +1,55 @@
+import { Module, type DynamicModule } from '@nestjs/common';
+import { ScheduleModule } from '@nestjs/schedule';
+import { AccessModule } from './access/access.module.js';
+import { AgentModule } from './agents/agent.module.js';
+import { databaseOptions } from './database-options.js';
+import { ExecutionModule } from './execution/execution.module.js';
+import { ExecutionOptions } from './execution/execution-options.js';
+import { InboxModule } from './inbox/inbox.module.js';
+import { LiveRunsModule } from './scheduler/live-runs.module.js';
+import type { OfficeSettings } from './platform/config/office-settings.js';
+import type { OfficeHost } from './platform/office-host.js';
+import { PlatformModule } from './platform/platform.module.js';
+import { RecoveryModule } from './recovery/recovery.module.js';
+import { RunModule } from './runs/run.module.js';
+import { SchedulerModule } from './scheduler/scheduler.module.js';
+import { SessionModule } from './sessions/session.module.js';
+import { SettlementModule } from './settlement/settlement.module.js';
+import { TaskModule } from './tasks/task.module.js';
+import { WorkflowModule } from './workflow/workflow.module.js';
+import { WorkspaceModule } from './workspaces/workspace.module.js';
+
+export interface OfficeParts {
+  readonly settings: OfficeSettings;
+  readonly databaseUrl: string;
+  readonly host: OfficeHost;
+  /** Where the execution room keeps its records, inside the data dir. */
+  readonly stateDir: string;
+}
+
+/** The floor plan: every room once, from the ground up. */
+@Module({})
+export class AppModule {
+  static of({ settings, databaseUrl, host, stateDir }: OfficeParts): DynamicModule {
+    return {
+      module: AppModule,
+      imports: [
+        PlatformModule.forRoot({ settings, database: databaseOptions(databaseUrl), host }),
+        ScheduleModule.forRoot(),
+        ExecutionModule.from({ useFactory: () => new ExecutionOptions(stateDir) }),
+        AccessModule,
+        WorkspaceModule,
+        AgentModule,
+        WorkflowModule,
+        TaskModule,
+        SessionModule,
+        RunModule,
+        InboxModule,
+        SettlementModule,
+        LiveRunsModule,
+        SchedulerModule,
+        RecoveryModule,
+      ],
+    };
+  }
+}
