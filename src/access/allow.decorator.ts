@@ -1,6 +1,6 @@
 import { applyDecorators } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
-import { ApiBearerAuth, ApiExtension } from '@nestjs/swagger';
+import { ApiBearerAuth, ApiExtension, ApiParam } from '@nestjs/swagger';
 import type { RouteAccess, RowKind } from './domain/route-access.js';
 
 /** What a handler demands; read by the guard, the OpenAPI document and the route inventory. */
@@ -21,8 +21,11 @@ export function Allow(
   where?: { workspace: string } | { of: RowKind; param: string },
 ): MethodDecorator {
   const access = accessOf(who, where);
-  const decorators = [AccessDeclaration(access), ApiExtension('x-access', access)];
-  return applyDecorators(...decorators, ...(who === 'public' ? [] : [ApiBearerAuth()]));
+  const decorators: MethodDecorator[] = [AccessDeclaration(access), ApiExtension('x-access', access)];
+  if (who !== 'public') decorators.push(ApiBearerAuth());
+  // Handlers ask for `@WorkspaceId()` rather than for the parameter itself, so the document would not know of it.
+  if ('row' in access) decorators.push(ApiParam({ name: access.row.param, schema: { type: 'string', format: 'uuid' } }));
+  return applyDecorators(...decorators);
 }
 
 function accessOf(who: WithoutWorkspace | InWorkspace, where?: { workspace: string } | { of: RowKind; param: string }): RouteAccess {

@@ -19,7 +19,7 @@ import type { AgentColumns, WholeAgentRow } from './agent.repository.js';
 import { AgentService } from './agent.service.js';
 import type { AgentPage, AgentView } from './agent.view.js';
 import { viewAgent, viewListedAgent } from './agent.view.js';
-import { NO_CONFIG, reachesTheMachine, readAdapterConfig } from './domain/adapter-config.js';
+import { reachesTheMachine, readAdapterConfig } from './domain/adapter-config.js';
 import type { Adapter, AdapterConfig } from './domain/adapter-config.js';
 import { freeHandle, handleFrom } from './domain/handle.js';
 
@@ -115,19 +115,31 @@ export class AgentDirectory {
   }
 
   private differences(agent: WholeAgentRow, input: ChangeAgentBody, call: Call): Partial<AgentColumns> {
-    const wanted: Partial<AgentColumns> = { ...input } as Partial<AgentColumns>;
+    const wanted: Partial<AgentColumns> = {
+      name: input.name,
+      handle: input.handle,
+      role: input.role,
+      adapter: input.adapter,
+      adapter_config: this.configAfter(agent, input, call),
+      permissions: input.permissions && permissionsOf(input.permissions),
+      instructions: input.instructions,
+      reports_to: input.reports_to?.toLowerCase() ?? input.reports_to,
+      failure_threshold: input.failure_threshold,
+      max_concurrent_sessions: input.max_concurrent_sessions,
+      cooldown_sec: input.cooldown_sec,
+    };
+    const isDifferent = ([name, value]: [string, unknown]): boolean =>
+      value !== undefined && !isDeepStrictEqual(value, agent[name as keyof AgentColumns]);
+    return Object.fromEntries(Object.entries(wanted).filter(isDifferent));
+  }
+
+  /** Undefined where neither the configuration nor what it is for changes. */
+  private configAfter(agent: WholeAgentRow, input: ChangeAgentBody, call: Call): AdapterConfig | undefined {
     const adapter = input.adapter ?? agent.adapter;
-    if (input.adapter_config !== undefined || adapter !== agent.adapter) {
-      const config = this.configOf(input.adapter_config ?? agent.adapter_config, adapter);
-      this.assertMayLaunch(call, { adapter: agent.adapter, config: agent.adapter_config }, { adapter, config });
-      Object.assign(wanted, { adapter_config: config });
-    }
-    if (input.permissions) Object.assign(wanted, { permissions: permissionsOf(input.permissions) });
-    if (typeof input.reports_to === 'string') Object.assign(wanted, { reports_to: input.reports_to.toLowerCase() });
-    const different = Object.entries(wanted).filter(
-      ([name, value]) => value !== undefined && !isDeepStrictEqual(value, agent[name as keyof AgentColumns]),
-    );
-    return Object.fromEntries(different);
+    if (input.adapter_config === undefined && adapter === agent.adapter) return undefined;
+    const config = this.configOf(input.adapter_config ?? agent.adapter_config, adapter);
+    this.assertMayLaunch(call, { adapter: agent.adapter, config: agent.adapter_config }, { adapter, config });
+    return config;
   }
 
   private async assertFits(tx: Tx, agent: WholeAgentRow, { handle, reports_to: bossId }: Partial<AgentColumns>): Promise<void> {
@@ -140,7 +152,7 @@ export class AgentDirectory {
 
   private configOf(value: unknown, adapter: Adapter): AdapterConfig {
     const read = readAdapterConfig(value, adapter);
-    if ('config' in read) return { ...NO_CONFIG, ...read.config };
+    if ('config' in read) return read.config;
     throw invalid(read.problems.map(({ path, problem }) => ({ path: path === '' ? 'adapter_config' : `adapter_config.${path}`, problem })));
   }
 

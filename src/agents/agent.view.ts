@@ -104,11 +104,10 @@ export function viewListedAgent(row: AgentRow, reading: AgentReading = NOTHING_R
 /** `sees` says how much of `adapter_config`; a secret is only ever a name in it. */
 export function viewAgent(row: WholeAgentRow, reading: AgentReading | undefined, sees: 'everything' | 'redacted'): AgentView {
   const { allow, deny } = row.permissions;
-  return {
-    ...viewListedAgent(row, reading),
+  return Object.assign(viewListedAgent(row, reading), {
     adapter_config: sees === 'everything' ? { ...row.adapter_config } : redacted(row.adapter_config),
     permissions: { ...(allow && { allow: [...allow] }), ...(deny && { deny: [...deny] }) },
     capabilities: capabilitiesOf(row.role, row.permissions),
     instructions: row.instructions,
-  };
+  });
 }

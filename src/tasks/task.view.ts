@@ -78,7 +78,5 @@ export function viewListedTask(row: TaskRow, sessions: readonly TaskSession[] = 
   };
 }
 
-export const viewTask = (row: WholeTaskRow, sessions: readonly TaskSession[] = []): TaskView => ({
-  ...viewListedTask(row, sessions),
-  description: row.description,
-});
+export const viewTask = (row: WholeTaskRow, sessions: readonly TaskSession[] = []): TaskView =>
+  Object.assign(viewListedTask(row, sessions), { description: row.description });

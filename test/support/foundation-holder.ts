@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import { ConsoleLogger } from '@nestjs/common';
+import type { LoggerService } from '@nestjs/common';
 import pg from 'pg';
 import { openFoundation } from '../../src/foundation.js';
 import { StartError } from '../../src/platform/errors/start-error.js';
@@ -10,13 +10,8 @@ import { StartError } from '../../src/platform/errors/start-error.js';
  */
 try {
   const since = performance.now();
-  const foundation = await openFoundation(
-    {
-      OFFICE_DATA_DIR: process.env['OFFICE_DATA_DIR']!,
-      ...(process.env['OFFICE_DATABASE_URL'] && { OFFICE_DATABASE_URL: process.env['OFFICE_DATABASE_URL'] }),
-    },
-    new ConsoleLogger({ json: true }),
-  );
+  const { OFFICE_DATA_DIR = '', OFFICE_DATABASE_URL } = process.env;
+  const foundation = await openFoundation({ OFFICE_DATA_DIR, ...(OFFICE_DATABASE_URL !== undefined && { OFFICE_DATABASE_URL }) }, logger());
   const { host, databaseUrl } = foundation;
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 2 });
   pool.on('error', () => undefined);
@@ -42,4 +37,10 @@ try {
 
 function say(line: object): void {
   process.stdout.write(`${JSON.stringify(line)}\n`);
+}
+
+/** Every level alike, as lines among the others. */
+function logger(): LoggerService {
+  const log = (facts: object, phrase: string): void => say({ phrase, ...facts });
+  return { log, warn: log, error: log };
 }

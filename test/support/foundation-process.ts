@@ -35,9 +35,9 @@ interface Said {
   readonly host?: { readonly id: string; readonly bootId: string };
   readonly databaseUrl?: string;
   readonly written?: number;
-  readonly level?: string;
-  readonly context?: string;
-  readonly message?: unknown;
+  /** Of a line of log; `pid` and what else it told stand beside it. */
+  readonly phrase?: string;
+  readonly pid?: number;
 }
 
 export interface Ready {
@@ -79,7 +79,7 @@ export class FoundationProcess {
 
   /** What it logged, phrase by phrase. */
   get logged(): string[] {
-    return this.said.flatMap(({ context }) => (context === undefined ? [] : [context]));
+    return this.said.flatMap(({ phrase }) => phrase ?? []);
   }
 
   async ready(): Promise<Ready> {

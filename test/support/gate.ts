@@ -5,8 +5,8 @@ export interface Gate {
   /** Resolves when the transaction is there. */
   readonly reached: Promise<void>;
   /** What the transaction awaits. */
-  pass(): Promise<void>;
-  open(): void;
+  readonly pass: () => Promise<void>;
+  readonly open: () => void;
 }
 
 export function gate(): Gate {

@@ -83,7 +83,8 @@ function fullPath(app: INestApplication, path: string): string {
 function uncheckedArguments(controller: Type, name: string, access: RouteAccess | undefined): string[] {
   const types = (Reflect.getMetadata('design:paramtypes', controller.prototype as object, name) ?? []) as unknown[];
   const declared = (Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, name) ?? {}) as Record<string, RouteArgument>;
-  return Object.entries(declared).flatMap(([key, { index, data, pipes }]) => {
+  const inOrder = Object.entries(declared).sort(([, a], [, b]) => a.index - b.index);
+  return inOrder.flatMap(([key, { index, data, pipes }]) => {
     const kind = KINDS[key.split(':')[0]!];
     const isResolvedByGuard = kind === 'param' && access !== undefined && 'row' in access && access.row.param === data;
     if (kind === undefined || pipes.length > 0 || isResolvedByGuard || hasRules(types[index])) return [];

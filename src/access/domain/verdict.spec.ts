@@ -74,11 +74,14 @@ const cases = TABLE.trim()
 describe('judge', () => {
   it('is asked every question of the table', () => expect(cases).toHaveLength(38 * 4));
 
-  it.each(cases)('$door $method from $from, instance admin: $inst, role $role, scopes $scopes: $verdict', ({ door, method, from, inst, role, scopes, verdict }) => {
-    const person = scopes && { scopes, isInstanceAdmin: inst === 'yes' };
-    const caller = { method, fromThisMachine: from === 'here', person, role: role === '-' ? null : (role as Role) };
-    expect(judge(DOORS[door]!, caller)).toBe(verdict);
-  });
+  it.each(cases)(
+    '$door $method from $from, instance admin: $inst, role $role, scopes $scopes: $verdict',
+    ({ door, method, from, inst, role, scopes, verdict }) => {
+      const person = scopes && { scopes, isInstanceAdmin: inst === 'yes' };
+      const caller = { method, fromThisMachine: from === 'here', person, role: role === '-' ? null : (role as Role) };
+      expect(judge(DOORS[door]!, caller)).toBe(verdict);
+    },
+  );
 
   it('never lets a call without a person further than a public or local door, whatever else is true of it', () => {
     for (const [name, access] of Object.entries(DOORS)) {

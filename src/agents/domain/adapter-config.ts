@@ -26,8 +26,6 @@ export interface Problem {
   readonly problem: string;
 }
 
-export const NO_CONFIG: AdapterConfig = { permission_policy: 'ask' };
-
 const NAME_SHAPE = /^(?!__proto__$)[A-Za-z_][A-Za-z0-9_]{0,99}$/;
 const MAX_ARGUMENTS = 100;
 const MAX_ENV_NAMES = 100;

@@ -243,7 +243,7 @@ describe('changing an agent', () => {
     for (let round = 0; round < 5; round++) {
       const [left, right] = [await anAgent(office, workspaceId), await anAgent(office, workspaceId)];
       const answers = await Promise.all([patch(left, { reports_to: right }), patch(right, { reports_to: left })]);
-      expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
+      expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 409]);
     }
   });
 

@@ -101,6 +101,7 @@ export class EmbeddedPostgres {
       if (this.stopping.signal.aborted) return;
       if (clock.monotonicMs() - up > HEALTHY_AFTER_MS) failures = 0;
       logger.error({ last_words: lastWords }, 'embedded PostgreSQL died');
+      const died = clock.monotonicMs();
 
       for (let told = ''; ; failures++) {
         await clock.sleep(RESTART_DELAYS_MS[Math.min(failures, RESTART_DELAYS_MS.length - 1)]!, this.stopping.signal);
@@ -117,7 +118,7 @@ export class EmbeddedPostgres {
       // Stopped while it was coming up.
       if (this.stopping.signal.aborted) return this.postmaster.stop();
       failures++;
-      logger.log({ port: this.port, pid: this.pid, ms: Math.round(clock.monotonicMs() - up) }, 'embedded PostgreSQL is back');
+      logger.log({ port: this.port, pid: this.pid, ms: Math.round(clock.monotonicMs() - died) }, 'embedded PostgreSQL is back');
     }
   }
 }

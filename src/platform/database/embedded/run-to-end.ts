@@ -25,17 +25,19 @@ export function runToEnd(file: string, args: readonly string[], how: HowToRun): 
       cwd: how.cwd ?? '/',
       env: { LC_ALL: 'C', PATH: process.env['PATH'] },
       stdio: [how.stdin ?? 'ignore', 'pipe', 'pipe'],
-      timeout: how.deadlineMs,
-      killSignal: 'SIGKILL',
     });
     let stdout = '';
     let stderr = '';
     child.stdout?.on('data', (chunk: Buffer) => (stdout = (stdout + chunk.toString()).slice(-16_384)));
     child.stderr?.on('data', (chunk: Buffer) => (stderr = (stderr + chunk.toString()).slice(-16_384)));
-    child.once('error', (error) => resolve({ code: null, stdout, said: error.message }));
-    child.once('close', (code, signal) =>
-      resolve({ code, stdout, said: lastWords(stderr) || `ended by ${signal ?? `exit code ${code}`}` }),
-    );
+    // Not spawn's own `timeout`: when the program could not even be started, that one goes on and keeps us from ending.
+    const deadline = setTimeout(() => child.kill('SIGKILL'), how.deadlineMs);
+    const end = (code: number | null, said: string): void => {
+      clearTimeout(deadline);
+      resolve({ code, stdout, said });
+    };
+    child.once('error', (error) => end(null, error.message));
+    child.once('close', (code, signal) => end(code, lastWords(stderr) || `ended by ${signal ?? `exit code ${code}`}`));
   });
 }
 
