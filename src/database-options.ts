@@ -10,6 +10,7 @@ import { InboxDismissalEntity } from './inbox/inbox-dismissal.entity.js';
 import { InterruptionRunEntity } from './inbox/interruption-run.entity.js';
 import { InterruptionEntity } from './inbox/interruption.entity.js';
 import { ColumnNames } from './platform/database/column-names.js';
+import { NoSqlLog } from './platform/database/no-sql-log.js';
 import { OfficeEventCounterEntity } from './platform/events/office-event-counter.entity.js';
 import { OfficeEventEntity } from './platform/events/office-event.entity.js';
 import { RunAttemptEntity } from './runs/run-attempt.entity.js';
@@ -81,8 +82,7 @@ export function databaseOptions(url: string, { poolSize = 20, statementTimeoutMs
     synchronize: false,
     migrationsRun: false,
     installExtensions: false,
-    // TypeORM's own loggers print parameters, and parameters are people's text and secrets. Whoever handles an error logs it.
-    logging: false,
+    logger: new NoSqlLog(),
     // An idle connection died. Nothing was lost: the next statement opens another or says why it cannot.
     poolErrorHandler: () => undefined,
     poolSize,

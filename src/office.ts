@@ -36,7 +36,9 @@ export async function openOffice(settings: OfficeSettings, logger: OfficeLogger)
     await app.listen(settings.OFFICE_PORT, settings.OFFICE_HOST).catch(async (error: NodeJS.ErrnoException) => {
       await app.close();
       if (error.code !== 'EADDRINUSE' && error.code !== 'EACCES' && error.code !== 'EADDRNOTAVAIL') throw error;
-      throw new StartError(`Cannot listen on ${settings.OFFICE_HOST}:${settings.OFFICE_PORT} (${error.code}). Set OFFICE_PORT or OFFICE_HOST.`);
+      throw new StartError(
+        `Cannot listen on ${settings.OFFICE_HOST}:${settings.OFFICE_PORT} (${error.code}). Set OFFICE_PORT or OFFICE_HOST.`,
+      );
     });
     return {
       url: await app.getUrl(),

@@ -3,6 +3,7 @@ import type { OnModuleInit } from '@nestjs/common';
 import { chmod, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { OfficeSettings } from '../platform/config/office-settings.js';
+import { StartError } from '../platform/errors/start-error.js';
 import type { Tx } from '../platform/database/tx.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { newId } from '../platform/ids.js';
@@ -88,7 +89,7 @@ export class FirstAdminService implements OnModuleInit {
       return text.trim();
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-      throw error;
+      throw new StartError(`The admin token in ${this.path} cannot be read: ${(error as Error).message}.`, { cause: error });
     }
   }
 

@@ -4,7 +4,6 @@ import { SYSTEM_USER_ID } from '../platform/ids.js';
 import { failedTitle, pausedTitle, type ItemKind } from './domain/item-title.js';
 import { OPEN_FAILURE } from './open-items.sql.js';
 
-
 /** A run as it was when its failure went into a pause episode; never recomputed (seed: the list is a snapshot). */
 export interface AffectedRun {
   readonly run_id: string;

@@ -24,10 +24,10 @@ export class RunCommands {
     return this.commands.once(call, workspaceId, async (tx) => {
       const { userId } = call.person;
       if (task_id !== undefined) {
-        const [task] = await tx.query(
-          `select id from tasks where workspace_id = $1 and id = $2 and deleted_at is null for no key update`,
-          [workspaceId, task_id],
-        );
+        const [task] = await tx.query(`select id from tasks where workspace_id = $1 and id = $2 and deleted_at is null for no key update`, [
+          workspaceId,
+          task_id,
+        ]);
         if (task === undefined) throw new OfficeError('not_found', { field: 'task_id' });
         await this.recovery.recover(tx, { taskId: task_id, agentId }, userId);
       }
@@ -47,10 +47,10 @@ export class RunCommands {
   /** Waiting runs end at once; running ones are asked to stop and end `cancelled` when their process is gone. */
   cancel(call: Call, workspaceId: string, runId: string): Promise<StopView> {
     return this.commands.once(call, workspaceId, async (tx) => {
-      const [run] = await tx.query<{ status: RunStatus }>(
-        `select status from runs where workspace_id = $1 and id = $2 for no key update`,
-        [workspaceId, runId],
-      );
+      const [run] = await tx.query<{ status: RunStatus }>(`select status from runs where workspace_id = $1 and id = $2 for no key update`, [
+        workspaceId,
+        runId,
+      ]);
       if (run === undefined) throw new OfficeError('not_found');
       if (run.status === 'running') await this.stops.askToStop(tx, { runId }, 'cancelled_by_person');
       else if ((await this.stops.cancelWaiting(tx, { runId }, 'cancelled_by_person')) === 0) {

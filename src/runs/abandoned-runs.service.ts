@@ -36,6 +36,8 @@ export class AbandonedRuns {
   }
 
   ofRuns(runIds: readonly string[]): Promise<AbandonedRun[]> {
-    return this.unitOfWork.read(`select ${FIELDS} from runs where status = 'running' and id = any($1::uuid[]) order by id limit ${BATCH}`, [runIds]);
+    return this.unitOfWork.read(`select ${FIELDS} from runs where status = 'running' and id = any($1::uuid[]) order by id limit ${BATCH}`, [
+      runIds,
+    ]);
   }
 }

@@ -97,7 +97,9 @@ export class ClaimService {
   }
 }
 
-function separate(inputs: readonly ClaimInput[]): [{ input: ClaimInput; cancel: CancelledAsStale }[], { input: ClaimInput; staleness: Staleness }[]] {
+function separate(
+  inputs: readonly ClaimInput[],
+): [{ input: ClaimInput; cancel: CancelledAsStale }[], { input: ClaimInput; staleness: Staleness }[]] {
   const stale: { input: ClaimInput; cancel: CancelledAsStale }[] = [];
   const fresh: { input: ClaimInput; staleness: Staleness }[] = [];
   for (const input of inputs) {

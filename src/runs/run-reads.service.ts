@@ -6,16 +6,14 @@ import { OfficeError } from '../platform/errors/office-error.js';
 import { decodeCursor } from '../platform/http/cursor.js';
 import type { PageQuery } from '../platform/http/page.dto.js';
 import { pageFrom, type Page } from '../platform/http/page.view.js';
-import { pillOf, type RunStatus } from './domain/run-status.js';
+import { pillOf } from './domain/run-status.js';
 import type { WaitingOn } from './domain/waiting-on.js';
 import type { AgentRunsQuery, WorkspaceRunsQuery } from './run.dto.js';
 import type { RunEventView, RunRowView, RunView } from './run.view.js';
 import { waitingOnSql } from './waiting-on.sql.js';
 
-interface RunRow extends Omit<RunRowView, 'pill' | 'waiting_on'> {
-  readonly status: RunStatus;
-  readonly waiting_on: WaitingOn | null;
-}
+type RunRow = Omit<RunRowView, 'pill'>;
+type WholeRunRow = Omit<RunView, 'pill'>;
 
 const instant = (column: string): string => `to_char((${column}) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
@@ -77,7 +75,7 @@ export class RunReads {
   }
 
   async one(workspaceId: string, runId: string): Promise<RunView> {
-    const [row] = await this.unitOfWork.read<RunRow & Omit<RunView, keyof RunRowView>>(
+    const [row] = await this.unitOfWork.read<WholeRunRow>(
       `select ${ROW}, r.workspace_id, r.session_id, r.error_message, r.error_code, r.error_class, r.failure_kind, r.cancel_reason,
               r.merged_into, r.stop_reason, ${instant('r.stop_requested_at')} as stop_requested_at, r.generation, r.retry_count,
               ${instant('r.claimed_at')} as claimed_at, ${instant('r.launched_at')} as launched_at, r.capabilities,
@@ -97,7 +95,7 @@ export class RunReads {
       [workspaceId, this.settings.OFFICE_LEASE_SEC, this.busy.busyTaskIds(), runId],
     );
     if (row === undefined) throw new OfficeError('not_found');
-    return { ...row, ...rowView(row) };
+    return Object.assign(rowView(row), row);
   }
 
   /** A run's own log, oldest first. */
@@ -118,10 +116,12 @@ export class RunReads {
 
   /** Why a waiting run waits, for whoever has just queued it. */
   async waitingOn(reading: Reading, workspaceId: string, runId: string): Promise<WaitingOn | null> {
-    const [row] = await reading.query<{ reason: WaitingOn | null }>(
-      `select wait.reason ${FROM} where r.workspace_id = $1 and r.id = $4`,
-      [workspaceId, this.settings.OFFICE_LEASE_SEC, this.busy.busyTaskIds(), runId],
-    );
+    const [row] = await reading.query<{ reason: WaitingOn | null }>(`select wait.reason ${FROM} where r.workspace_id = $1 and r.id = $4`, [
+      workspaceId,
+      this.settings.OFFICE_LEASE_SEC,
+      this.busy.busyTaskIds(),
+      runId,
+    ]);
     return row?.reason ?? null;
   }
 }

@@ -54,7 +54,10 @@ function where(tx: Tx, which: WhichRuns): { sql: string; parameters: unknown[] }
   if ('runId' in which) return { sql: 'workspace_id = $2 and id = $3', parameters: [tx.workspaceId, which.runId] };
   if ('taskId' in which) {
     const agent = which.agentId === undefined ? '' : ' and agent_id = $4';
-    return { sql: `workspace_id = $2 and task_id = $3${agent}`, parameters: [tx.workspaceId, which.taskId, ...(agent ? [which.agentId] : [])] };
+    return {
+      sql: `workspace_id = $2 and task_id = $3${agent}`,
+      parameters: [tx.workspaceId, which.taskId, ...(agent ? [which.agentId] : [])],
+    };
   }
   return { sql: 'workspace_id = $2 and agent_id = $3', parameters: [tx.workspaceId, which.agentId] };
 }

@@ -57,7 +57,11 @@ export class WakeView {
   reason!: string;
   note!: string | null;
   outcome!: string;
-  @ApiProperty({ type: 'object', properties: { kind: { type: 'string' }, id: { type: 'string', nullable: true } }, required: ['kind', 'id'] })
+  @ApiProperty({
+    type: 'object',
+    properties: { kind: { type: 'string' }, id: { type: 'string', nullable: true } },
+    required: ['kind', 'id'],
+  })
   actor!: { kind: string; id: string | null };
   /** Left out of the prompt because it meant nothing any more when the run was claimed. */
   stale!: boolean;

@@ -25,7 +25,9 @@ export class AgentConfigs {
     const { values, missing, unreadable } = await this.secrets.open(workspaceId, named);
     if (missing.length > 0) throw new Error(`the workspace has no secret named ${missing.join(', ')}`);
     if (unreadable.length > 0) throw new Error(`sealed with another OFFICE_SECRETS_KEY: secret ${unreadable.join(', ')}`);
-    const plain = Object.entries(env).map(([name, value]) => [name, typeof value === 'string' ? value : values.get(value.secret)!] as const);
+    const plain = Object.entries(env).map(
+      ([name, value]) => [name, typeof value === 'string' ? value : values.get(value.secret)!] as const,
+    );
     return {
       ...(command === undefined ? {} : { command }),
       ...(plain.length === 0 ? {} : { env: Object.fromEntries(plain) }),

@@ -25,7 +25,9 @@ export class BootRecovery {
       const runs = await this.persistence.untilHeard(() => this.abandoned.ofEarlierBoots(this.host.id, this.host.bootId));
       if (runs.length === 0) break;
       for (const run of runs) {
-        const settled = await this.persistence.untilHeard(() => this.settlement.settle(run, { kind: 'interrupted', cause: 'host_restart' }));
+        const settled = await this.persistence.untilHeard(() =>
+          this.settlement.settle(run, { kind: 'interrupted', cause: 'host_restart' }),
+        );
         counts[settled] = (counts[settled] ?? 0) + 1;
       }
     }

@@ -19,7 +19,7 @@ export class Persistence {
    * (a lock that would not come, a bug of ours) and then thrown. `work` must be safe to repeat.
    */
   async untilHeard<T>(work: () => Promise<T>, attempts = 3): Promise<T> {
-    for (let failures = 0; ; ) {
+    for (let failures = 0; ;) {
       try {
         const answer = await work();
         this.outage.recovered();

@@ -60,7 +60,8 @@ export class Scheduler implements OnApplicationBootstrap, BeforeApplicationShutd
 
   /** Turns under way may end by themselves until the deadline; then they are stopped and settled as interrupted (contract 4). */
   private async drain(): Promise<void> {
-    if (this.live.size > 0) this.logger.log({ runs: this.live.size, deadline_sec: this.settings.OFFICE_DRAIN_SEC }, 'waiting for turns to end');
+    if (this.live.size > 0)
+      this.logger.log({ runs: this.live.size, deadline_sec: this.settings.OFFICE_DRAIN_SEC }, 'waiting for turns to end');
     await this.emptyWithin(this.settings.OFFICE_DRAIN_SEC * 1_000);
     for (let waited = 0; this.live.size > 0; waited += STOP_AGAIN_MS) {
       // Repeated, because a run may only now get to the launch of its process.

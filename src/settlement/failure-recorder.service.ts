@@ -47,10 +47,13 @@ export class FailureRecorder {
     const pauseId = newId();
     const reason = pauseReason(failures, errorSummary);
     const replaced = action === 'renew' ? await this.close(tx, agent.currentPauseId!) : [];
-    await tx.query(
-      `insert into agent_pauses (id, workspace_id, agent_id, reason, failures, affected) values ($1, $2, $3, $4, $5, '[]')`,
-      [pauseId, tx.workspaceId, agent.id, reason, failures],
-    );
+    await tx.query(`insert into agent_pauses (id, workspace_id, agent_id, reason, failures, affected) values ($1, $2, $3, $4, $5, '[]')`, [
+      pauseId,
+      tx.workspaceId,
+      agent.id,
+      reason,
+      failures,
+    ]);
     const dismissed = await this.dismissals.dismissFailures(tx, { agentId: agent.id, exceptRunId: run.runId }, { pauseId });
     await this.dismissals.dismiss(tx, 'agent_run_failed', run.runId, { pauseId });
     const own = { run_id: run.runId, task_id: run.taskId, identifier: task?.identifier ?? null, title: task?.title ?? null };

@@ -26,7 +26,13 @@ export interface LockedRun {
     readonly hostId: string | null;
     readonly bootId: string | null;
   };
-  readonly task: { readonly id: string; readonly identifier: string; readonly title: string; readonly state: string; readonly over: boolean } | null;
+  readonly task: {
+    readonly id: string;
+    readonly identifier: string;
+    readonly title: string;
+    readonly state: string;
+    readonly over: boolean;
+  } | null;
   readonly session: { readonly id: string; readonly state: SessionState };
   readonly agent: {
     readonly id: string;
@@ -171,18 +177,18 @@ export class SettlementRepository {
    * Back to waiting, as if it had not been claimed. Where the pair has a waiting run already, this one ends `merged` and its
    * wakes move there: merge first, then change state (contract 3). Answers the survivor, or null when it waits itself.
    */
-  async requeue(
-    tx: Tx,
-    run: SettledRun & { readonly scope: string | null },
-    session: SessionState,
-  ): Promise<string | null> {
+  async requeue(tx: Tx, run: SettledRun & { readonly scope: string | null }, session: SessionState): Promise<string | null> {
     const [survivor] = await tx.query<{ id: string }>(
       `select id from runs where workspace_id = $1 and agent_id = $2 and (task_id = $3 or scope = $4)
           and status in ('queued', 'scheduled_retry') for no key update`,
       [tx.workspaceId, run.agentId, run.taskId, run.scope],
     );
     if (survivor) {
-      await tx.query(`update wake_requests set run_id = $3 where workspace_id = $1 and run_id = $2`, [tx.workspaceId, run.runId, survivor.id]);
+      await tx.query(`update wake_requests set run_id = $3 where workspace_id = $1 and run_id = $2`, [
+        tx.workspaceId,
+        run.runId,
+        survivor.id,
+      ]);
       await tx.query(
         `update runs set wake_class = least(wake_class, (select wake_class from runs where id = $2)) where workspace_id = $1 and id = $3`,
         [tx.workspaceId, run.runId, survivor.id],

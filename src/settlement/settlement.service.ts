@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { Evidence, Usage } from '../execution/agent-runtime.js';
 import { summary } from '../execution/domain/error-payload.js';
 import { failedTitle } from '../inbox/domain/item-title.js';
 import { Interruptions } from '../inbox/interruptions.service.js';
@@ -67,8 +68,13 @@ export class SettlementService {
 
   private async complete(tx: Tx, run: SettledRun, locked: LockedRun, ending: Ending & { status: 'completed' }): Promise<Settled> {
     const session = sessionAfter(ending, locked.session.state, restOf(true));
-    const resolved = await this.rows.complete(tx, run, { stopReason: ending.stopReason, usage: ending.usage, session });
-    if (run.taskId !== null && ending.lastMessage !== null && !locked.task?.over && !(await this.rows.postedComment(tx, run.runId, run.taskId))) {
+    const resolved = await this.rows.complete(tx, run, { stopReason: ending.stopReason, usage: usageRow(ending.usage), session });
+    if (
+      run.taskId !== null &&
+      ending.lastMessage !== null &&
+      !locked.task?.over &&
+      !(await this.rows.postedComment(tx, run.runId, run.taskId))
+    ) {
       await this.comments.addFromSession(tx, {
         workspaceId: run.workspaceId,
         taskId: run.taskId,
@@ -136,7 +142,7 @@ export class SettlementService {
       failureKind: ending.kind,
       errorMessage: ending.payload,
       errorSummary: short,
-      evidence: 'evidence' in result ? result.evidence : null,
+      evidence: 'evidence' in result ? evidenceRow(result.evidence) : null,
       session: 'FAILED',
       endsSession: false,
     });
@@ -156,11 +162,27 @@ export class SettlementService {
   }
 }
 
+const usageRow = (usage: Usage | null): object | null =>
+  usage === null ? null : { input_tokens: usage.inputTokens, output_tokens: usage.outputTokens, total_tokens: usage.totalTokens };
+
+/** As it is stored and shown: wire names. */
+const evidenceRow = (evidence: Evidence): object => ({
+  execution_id: evidence.executionId,
+  acp_session_id: evidence.acpSessionId,
+  phase: evidence.phase,
+  output_seen: evidence.outputSeen,
+  effect_seen: evidence.effectSeen,
+  exit: evidence.exit,
+  stderr_tail: evidence.stderrTail,
+  stdout_noise: evidence.stdoutNoise,
+  record: evidence.record,
+});
+
 /** What is kept of a result that came too late: enough to see what happened, without the bulk. */
 function lateResult(result: Result): object {
   switch (result.kind) {
     case 'turn_ended':
-      return { kind: result.kind, stop_reason: result.stopReason, usage: result.usage, last_message: result.lastMessage };
+      return { kind: result.kind, stop_reason: result.stopReason, usage: usageRow(result.usage), last_message: result.lastMessage };
     case 'error':
     case 'timed_out':
       return { kind: result.kind, payload: cutBytes(result.payload, 64 * 1024) };

@@ -2,64 +2,62 @@ import { Injectable } from '@nestjs/common';
 import { AgentService } from '../agents/agent.service.js';
 import type { Actor } from '../platform/actor.js';
 import type { Tx } from '../platform/database/tx.js';
-import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { OfficeError } from '../platform/errors/office-error.js';
 import { WorkflowService } from '../workflow/workflow.service.js';
+import { distinctIds } from './domain/blockers.js';
 import { isClosed, mayMoveTask, TASK_STATE_SPELLINGS } from './domain/task-state.js';
 import type { TaskState } from './domain/task-state.js';
 import { TaskBlockers } from './task-blockers.service.js';
-import { TaskDesk } from './task-desk.service.js';
-import { unique } from './task-intake.service.js';
 import { TaskReactions } from './task-reactions.js';
 import type { Closing } from './task-reactions.js';
 import type { ChangeTaskBody } from './task.dto.js';
 import { TaskRepository } from './task.repository.js';
 import type { LockedTask, TaskColumns } from './task.repository.js';
-import { TaskService } from './task.service.js';
-import type { TaskView } from './task.view.js';
 
 /** What a column is called on the wire, where it is called otherwise. */
 const WIRE_NAMES: Readonly<Record<string, string>> = { step_id: 'step' };
 
-/** What people change of a task. */
+/** What people change of a task. Every method is a part of the caller's transaction. */
 @Injectable()
 export class TaskChanges {
   constructor(
-    private readonly unitOfWork: UnitOfWork,
     private readonly tasks: TaskRepository,
     private readonly blockers: TaskBlockers,
-    private readonly desk: TaskDesk,
-    private readonly locks: TaskService,
     private readonly workflows: WorkflowService,
     private readonly agents: AgentService,
     private readonly reactions: TaskReactions,
   ) {}
 
   /** Writes and tells exactly what is different, and lets the rooms above react; a change that changes nothing does none of it. */
-  change(workspaceId: string, id: string, input: ChangeTaskBody, actor: Actor): Promise<TaskView> {
-    return this.unitOfWork.run(workspaceId, async (tx) => {
-      if (input.blocked_by !== undefined) await this.blockers.lockWaits(tx, workspaceId);
-      const task = await this.locks.lock(tx, workspaceId, id);
-      const columns = await this.differences(tx, task, input);
-      this.assertLive(task, columns);
-      if (columns.assignee_agent_instance_id) await this.agents.assertAssignable(tx, workspaceId, columns.assignee_agent_instance_id);
+  async apply(tx: Tx, workspaceId: string, id: string, change: ChangeTaskBody, actor: Actor): Promise<void> {
+    if (change.blocked_by !== undefined) await this.blockers.lockWaits(tx, workspaceId);
+    const task = await this.tasks.lock(tx, workspaceId, id);
+    const columns = await this.differences(tx, task, change);
+    this.assertLive(task, columns);
+    if (columns.assignee_agent_instance_id) await this.agents.assertAssignable(tx, workspaceId, columns.assignee_agent_instance_id);
 
-      if (Object.keys(columns).length > 0) await this.tasks.change(tx, task, columns);
-      if (columns.step_id) await this.tasks.recordStep(tx, workspaceId, task.id, { from: task.step_id, to: columns.step_id }, actor);
-      const blocked = input.blocked_by === undefined ? UNCHANGED : await this.blockers.change(tx, task, unique(input.blocked_by));
-      if (columns.assignee_agent_instance_id) await this.agents.assertAssignable(tx, workspaceId, columns.assignee_agent_instance_id);
+    if (Object.keys(columns).length > 0) await this.tasks.change(tx, task, columns);
+    if (columns.step_id) await this.tasks.recordStep(tx, workspaceId, task.id, { from: task.step_id, to: columns.step_id }, actor);
+    const blocked = change.blocked_by === undefined ? UNCHANGED : await this.blockers.change(tx, task, distinctIds(change.blocked_by));
+    if (columns.assignee_agent_instance_id) await this.agents.assertAssignable(tx, workspaceId, columns.assignee_agent_instance_id);
 
-      const fields = [...Object.keys(columns).map((name) => WIRE_NAMES[name] ?? name), ...(blocked.changed ? ['blocked_by'] : [])];
-      if (fields.length > 0) tx.emit('office.task.updated', { task_id: task.id, fields });
-      await this.react(tx, task, columns, blocked.freed, actor);
-      return this.desk.viewFor(tx, workspaceId, task.id);
-    });
+    const fields = [...Object.keys(columns).map((name) => WIRE_NAMES[name] ?? name), ...(blocked.changed ? ['blocked_by'] : [])];
+    if (fields.length > 0) tx.emit('office.task.updated', { task_id: task.id, fields });
+    await this.react(tx, task, columns, blocked.freed, actor);
   }
 
-  private async differences(tx: Tx, task: LockedTask, input: ChangeTaskBody): Promise<TaskColumns> {
-    const { title, description, priority, archived } = input;
-    const assigneeId = input.assignee_agent_instance_id?.toLowerCase() ?? input.assignee_agent_instance_id;
-    const state = input.state === undefined ? undefined : TASK_STATE_SPELLINGS.get(input.state)!;
+  /** Leaves a tombstone; afterwards there is no such task anywhere. */
+  async remove(tx: Tx, workspaceId: string, id: string, actor: Actor): Promise<void> {
+    const task = await this.tasks.lock(tx, workspaceId, id);
+    await this.tasks.bury(tx, task);
+    tx.emit('office.task.updated', { task_id: task.id, fields: ['deleted'] });
+    await this.reactions.closed(tx, { id: task.id, workspaceId, assigneeId: task.assignee_agent_instance_id }, 'deleted', actor);
+  }
+
+  private async differences(tx: Tx, task: LockedTask, change: ChangeTaskBody): Promise<TaskColumns> {
+    const { title, description, priority, archived } = change;
+    const assigneeId = change.assignee_agent_instance_id?.toLowerCase() ?? change.assignee_agent_instance_id;
+    const state = change.state === undefined ? undefined : TASK_STATE_SPELLINGS.get(change.state)!;
     return {
       ...(title !== undefined && title !== task.title && { title }),
       ...(description !== undefined && (await this.tasks.describedOtherwise(tx, task, description)) && { description }),

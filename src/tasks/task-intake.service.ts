@@ -5,6 +5,7 @@ import type { Tx } from '../platform/database/tx.js';
 import { OfficeError } from '../platform/errors/office-error.js';
 import { newId } from '../platform/ids.js';
 import { WorkflowService } from '../workflow/workflow.service.js';
+import { distinctIds } from './domain/blockers.js';
 import { TaskBlockers } from './task-blockers.service.js';
 import { TaskReactions } from './task-reactions.js';
 import type { CreateTaskBody } from './task.dto.js';
@@ -39,7 +40,7 @@ export class TaskIntake {
     const id = newId();
     const assigneeId = input.assignee_agent_instance_id?.toLowerCase() ?? null;
     const parentId = input.parent_id?.toLowerCase() ?? null;
-    const blockerIds = unique(input.blocked_by ?? []);
+    const blockerIds = distinctIds(input.blocked_by ?? []);
     if (assigneeId !== null) await this.agents.assertAssignable(tx, workspaceId, assigneeId);
     if (parentId !== null && !(await this.tasks.exists(tx, workspaceId, parentId)))
       throw new OfficeError('not_found', { what: 'task', id: parentId });
@@ -73,6 +74,3 @@ export class TaskIntake {
     return id;
   }
 }
-
-/** The same id in other letters is the same id. */
-export const unique = (ids: readonly string[]): string[] => [...new Set(ids.map((id) => id.toLowerCase()))];

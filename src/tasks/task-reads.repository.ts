@@ -45,7 +45,7 @@ const NARROW = `
   coalesce((
     select json_agg(json_build_object('id', blocker.id, 'identifier', blocker.identifier, 'state', blocker.state) order by blocker.number)
       from task_blockers wait join tasks blocker on blocker.workspace_id = wait.workspace_id and blocker.id = wait.blocker_id
-     where wait.task_id = task.id and blocker.deleted_at is null), '[]') as blocked_by`;
+     where wait.workspace_id = task.workspace_id and wait.task_id = task.id and blocker.deleted_at is null), '[]') as blocked_by`;
 const FROM = `
   from tasks task
   join workflow_steps step on step.workspace_id = task.workspace_id and step.id = task.step_id

@@ -10,7 +10,6 @@ import { PageQuery } from '../platform/http/page.dto.js';
 import { CommentDesk } from './comment-desk.service.js';
 import { AddCommentBody } from './comment.dto.js';
 import { CommentPage, CommentView } from './comment.view.js';
-import { TaskChanges } from './task-changes.service.js';
 import { TaskDesk } from './task-desk.service.js';
 import { ChangeTaskBody, CreateTaskBody, TaskQuery } from './task.dto.js';
 import { TaskPage, TaskView } from './task.view.js';
@@ -24,7 +23,6 @@ const actorOf = ({ person }: Call): Actor => ({ kind: 'user', id: person.userId 
 export class TaskController {
   constructor(
     private readonly desk: TaskDesk,
-    private readonly changes: TaskChanges,
     private readonly comments: CommentDesk,
     private readonly commands: IdempotentCommands,
   ) {}
@@ -64,7 +62,7 @@ export class TaskController {
     @Body() body: ChangeTaskBody,
     @CurrentCall() call: Call,
   ): Promise<TaskView> {
-    return this.changes.change(workspaceId, id, body, actorOf(call));
+    return this.desk.change(workspaceId, id, body, actorOf(call));
   }
 
   @Delete('tasks/:id')

@@ -11,6 +11,7 @@ import { TaskChanges } from './task-changes.service.js';
 import { TaskDesk } from './task-desk.service.js';
 import { TaskIntake } from './task-intake.service.js';
 import { TaskReads } from './task-reads.repository.js';
+import { TaskViews } from './task-views.service.js';
 import { TaskController } from './task.controller.js';
 import { TaskRepository } from './task.repository.js';
 import { TaskService } from './task.service.js';
@@ -31,6 +32,7 @@ import { TaskService } from './task.service.js';
     TaskReads,
     TaskRepository,
     TaskService,
+    TaskViews,
   ],
   exports: [CommentService, TaskService],
 })

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Actor } from '../platform/actor.js';
 import type { Reading } from '../platform/database/reading.js';
 import type { Tx } from '../platform/database/tx.js';
+import { OfficeError } from '../platform/errors/office-error.js';
 import { newId } from '../platform/ids.js';
 import type { TaskState } from './domain/task-state.js';
 
@@ -59,13 +60,14 @@ const LOCKED = `id, workspace_id, identifier, title, state, review_after_failure
 /** Writes of `tasks` and of where they have stood. */
 @Injectable()
 export class TaskRepository {
-  /** The task as it is now, locked until the end of the transaction; null when it does not exist, or no longer. */
-  async lock(tx: Tx, workspaceId: string, id: string): Promise<LockedTask | null> {
+  /** The task as it is now, locked until the end of the transaction. Refuses what does not exist, or no longer. */
+  async lock(tx: Tx, workspaceId: string, id: string): Promise<LockedTask> {
     const [task] = await tx.query<LockedTask>(
       `select ${LOCKED} from tasks where workspace_id = $1 and id = $2 and deleted_at is null for no key update`,
       [workspaceId, id],
     );
-    return task ?? null;
+    if (!task) throw new OfficeError('not_found', { what: 'task', id });
+    return task;
   }
 
   async exists(db: Reading, workspaceId: string, id: string): Promise<boolean> {

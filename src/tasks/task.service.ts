@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Reading } from '../platform/database/reading.js';
 import type { Tx } from '../platform/database/tx.js';
-import { OfficeError } from '../platform/errors/office-error.js';
 import { mayMoveTask } from './domain/task-state.js';
 import type { TaskMover, TaskState } from './domain/task-state.js';
 import { TaskRepository } from './task.repository.js';
@@ -13,10 +12,8 @@ export class TaskService {
   constructor(private readonly tasks: TaskRepository) {}
 
   /** The task as it is now, locked. Tasks come first in the order of locks: task, run, session, agent. */
-  async lock(tx: Tx, workspaceId: string, id: string): Promise<LockedTask> {
-    const task = await this.tasks.lock(tx, workspaceId, id);
-    if (!task) throw new OfficeError('not_found', { what: 'task', id });
-    return task;
+  lock(tx: Tx, workspaceId: string, id: string): Promise<LockedTask> {
+    return this.tasks.lock(tx, workspaceId, id);
   }
 
   /** Whether there is such a task, and still. */

@@ -3,7 +3,7 @@ import { WorkspaceFurnishing } from '../workspaces/workspace-furnishing.js';
 import { WorkflowRepository } from './workflow.repository.js';
 import { WorkflowService } from './workflow.service.js';
 
-/** How work goes through a workspace. Fills the port of `workspaces/`: a new workspace is furnished with a workflow. */
+/** How work goes through a workspace. Global only because it fills a port of `workspaces/`, which stands below it. */
 @Global()
 @Module({
   providers: [WorkflowRepository, WorkflowService, { provide: WorkspaceFurnishing, useExisting: WorkflowService }],

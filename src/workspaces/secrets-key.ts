@@ -1,15 +1,17 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { OnModuleInit } from '@nestjs/common';
 import { hkdfSync, randomBytes } from 'node:crypto';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { OfficeSettings, SettingsError } from '../platform/config/office-settings.js';
+import { OfficeSettings } from '../platform/config/office-settings.js';
+import { StartError } from '../platform/errors/start-error.js';
 import { readOrMake } from '../platform/state/durable-file.js';
 
 const SALT = 'agent-office';
 const PURPOSE = 'workspace secrets, version 1';
 const HEX = /^[0-9a-f]{64}$/;
 
-/** The key secrets are sealed with: from OFFICE_SECRETS_KEY, else 32 bytes kept in `<data dir>/secrets-key`. */
+/** The key secrets are sealed with: from OFFICE_SECRETS_KEY, else 32 bytes kept in `<data dir>/state/secrets-key`. */
 @Injectable()
 export class SecretsKey implements OnModuleInit {
   private readonly logger = new Logger(SecretsKey.name);
@@ -32,11 +34,13 @@ export class SecretsKey implements OnModuleInit {
   }
 
   private async kept(): Promise<Buffer> {
-    const path = join(this.settings.OFFICE_DATA_DIR, 'secrets-key');
+    const folder = join(this.settings.OFFICE_DATA_DIR, 'state');
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const path = join(folder, 'secrets-key');
     const text = (await readOrMake(path, () => `${randomBytes(32).toString('hex')}\n`)).trim();
     // A broken file must not be replaced: the secrets sealed with what it held would be lost for good.
     if (!HEX.test(text))
-      throw new SettingsError(`The secrets key in ${path} is damaged: put its 64 hex digits back, or delete it and set the secrets anew.`);
+      throw new StartError(`The secrets key in ${path} is damaged: put its 64 hex digits back, or delete it and set the secrets anew.`);
     return Buffer.from(text, 'hex');
   }
 }

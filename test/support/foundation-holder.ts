@@ -11,7 +11,7 @@ import { StartError } from '../../src/platform/errors/start-error.js';
 try {
   const since = performance.now();
   const { OFFICE_DATA_DIR = '', OFFICE_DATABASE_URL } = process.env;
-  const foundation = await openFoundation({ OFFICE_DATA_DIR, ...(OFFICE_DATABASE_URL !== undefined && { OFFICE_DATABASE_URL }) }, logger());
+  const foundation = await openFoundation({ OFFICE_DATA_DIR, ...(OFFICE_DATABASE_URL && { OFFICE_DATABASE_URL }) }, logger());
   const { host, databaseUrl } = foundation;
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 2 });
   pool.on('error', () => undefined);

@@ -12,9 +12,6 @@ import type { ChangedTask, Closing } from '../../src/tasks/task-reactions.js';
 import { TaskSessions } from '../../src/tasks/task-sessions.js';
 import { TaskModule } from '../../src/tasks/task.module.js';
 import { WorkflowModule } from '../../src/workflow/workflow.module.js';
-import { WorkflowRepository } from '../../src/workflow/workflow.repository.js';
-import { WorkflowService } from '../../src/workflow/workflow.service.js';
-import { WorkspaceFurnishing } from '../../src/workspaces/workspace-furnishing.js';
 import { openFrontDesk } from './front-desk.js';
 import type { OfficeApp } from './office-app.js';
 
@@ -86,9 +83,7 @@ export async function openRooms(): Promise<OfficeRooms> {
   const office = await openFrontDesk({
     modules: [WorkflowModule, AgentModule, TaskModule, SessionModule],
     providers: [
-      WorkflowRepository,
       SessionRepository,
-      { provide: WorkspaceFurnishing, useClass: WorkflowService },
       { provide: TaskSessions, useClass: SessionsOfTasks },
       { provide: AgentReactions, useValue: agentReactions },
       { provide: TaskReactions, useValue: taskReactions },

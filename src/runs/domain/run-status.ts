@@ -21,13 +21,13 @@ export const WAITING: readonly RunStatus[] = ['queued', 'scheduled_retry'];
 /** What the Runs tab shows: a retry that waits is queued, a timeout is a failure (contract 2). */
 export const RUN_PILLS = ['queued', 'running', 'failed', 'completed', 'cancelled'] as const;
 export type RunPill = (typeof RUN_PILLS)[number];
-export function pillOf(status: RunStatus): RunPill {
-  switch (status) {
-    case 'scheduled_retry':
-      return 'queued';
-    case 'timed_out':
-      return 'failed';
-    default:
-      return status;
-  }
-}
+const PILL_OF: Readonly<Record<RunStatus, RunPill>> = {
+  queued: 'queued',
+  scheduled_retry: 'queued',
+  running: 'running',
+  completed: 'completed',
+  failed: 'failed',
+  timed_out: 'failed',
+  cancelled: 'cancelled',
+};
+export const pillOf = (status: RunStatus): RunPill => PILL_OF[status];

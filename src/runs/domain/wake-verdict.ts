@@ -2,13 +2,7 @@ import { MAX_DEPTH } from './wake-reason.js';
 
 /** Why a wake is not taken. Stored with the request, shown in the agent's next prompt, told to whoever asked. */
 export type WakeRefusal =
-  | 'agent_not_found'
-  | 'agent_archived'
-  | 'agent_stopped'
-  | 'agent_pending_approval'
-  | 'task_not_found'
-  | 'task_terminal'
-  | 'too_deep';
+  'agent_not_found' | 'agent_archived' | 'agent_stopped' | 'agent_pending_approval' | 'task_not_found' | 'task_terminal' | 'too_deep';
 
 export interface WakeSituation {
   /** Null: no such agent in the workspace. */

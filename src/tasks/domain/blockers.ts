@@ -1,3 +1,6 @@
+/** Each once: the same id in other letters is the same id. */
+export const distinctIds = (ids: readonly string[]): string[] => [...new Set(ids.map((id) => id.toLowerCase()))];
+
 /** `taskId` waits for `blockerId`. */
 export interface Wait {
   readonly taskId: string;

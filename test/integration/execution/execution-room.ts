@@ -42,13 +42,30 @@ export function processesOf(executionId: string): number[] {
     .map(Number)
     .filter((pid) => {
       try {
-        if (!readFileSync(`/proc/${pid}/environ`, 'latin1').includes(`OFFICE_EXECUTION_ID=${executionId}\0`)) return false;
-        return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'latin1'));
+        return readFileSync(`/proc/${pid}/environ`, 'latin1').includes(`OFFICE_EXECUTION_ID=${executionId}\0`) && isAlive(pid);
       } catch {
         return false;
       }
     });
 }
+
+const statOf = (pid: number): string[] => {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, 'latin1')
+      .replace(/^.*\) /s, '')
+      .split(' ');
+  } catch {
+    return ['X'];
+  }
+};
+
+export const isAlive = (pid: number): boolean => !['Z', 'X'].includes(statOf(pid)[0]!);
+
+/** Live children of a process. */
+export const childrenOf = (parent: number): number[] =>
+  readdirSync('/proc')
+    .map(Number)
+    .filter((pid) => Number.isInteger(pid) && statOf(pid)[1] === String(parent) && isAlive(pid));
 
 /** One launched execution, with all that it told so far. */
 export class Watched {

@@ -104,6 +104,20 @@ describe('opening a session', () => {
     expect((await opening).id).not.toBe(id);
   });
 
+  it('makes a new one when the one it met ends before it could be locked', async () => {
+    const id = await put('IDLE');
+    const opened = await inTx((tx) => {
+      const query = tx.query.bind(tx);
+      tx.query = async <Row>(sql: string, parameters?: readonly unknown[]) => {
+        const rows = await query<Row>(sql, parameters);
+        if (sql.startsWith('insert')) await office.rows(`update task_sessions set state = 'COMPLETED' where id = $1`, [id]);
+        return rows;
+      };
+      return sessions.openForPair(tx, workspaceId, { ...pair(), adapter: 'mock' });
+    });
+    expect(opened.id).not.toBe(id);
+  });
+
   it('begins anew when another program is to keep the conversation, and remembers the old one', async () => {
     const id = await put('IDLE', { acp: 'acp-1' });
     expect(await open('claude')).toMatchObject({ id, adapter: 'claude', acp_session_id: null });

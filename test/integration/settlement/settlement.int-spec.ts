@@ -82,7 +82,7 @@ describe('a run’s end', () => {
     ).toEqual({
       status: 'completed',
       stop_reason: 'max_tokens',
-      usage,
+      usage: { input_tokens: 3, output_tokens: 4, total_tokens: 7 },
       lease_host_id: null,
       dated: true,
     });

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -140,7 +140,7 @@ describe('secrets', () => {
   describe('and their key', () => {
     it('lies in a file for the owner alone and outlives a restart', async () => {
       await put('KEPT', 'kept');
-      const file = join(office.dataDir, 'secrets-key');
+      const file = join(office.dataDir, 'state', 'secrets-key');
       expect((await stat(file)).mode & 0o777).toBe(0o600);
       const again = await openFrontDesk({ databaseUrl: office.databaseUrl, dataDir: office.dataDir });
       expect((await open(workspace, ['KEPT'], again)).values).toEqual({ KEPT: 'kept' });
@@ -153,7 +153,7 @@ describe('secrets', () => {
       const first = await openFrontDesk({ env });
       const id = await aWorkspace(first);
       await first.ask(`PUT ${path('X', id)}`, { token: first.adminToken, body: { value: 'x' } });
-      await expect(readFile(join(first.dataDir, 'secrets-key'))).rejects.toThrow('ENOENT');
+      await expect(readFile(join(first.dataDir, 'state', 'secrets-key'))).rejects.toThrow('ENOENT');
       const same = await openFrontDesk({ env, databaseUrl: first.databaseUrl });
       expect((await open(id, ['X'], same)).values).toEqual({ X: 'x' });
       const wrong = await openFrontDesk({ env: { OFFICE_SECRETS_KEY: 'l'.repeat(32) }, databaseUrl: first.databaseUrl });
@@ -164,9 +164,10 @@ describe('secrets', () => {
 
     it('is not replaced when its file is damaged: the start says so and stops', async () => {
       const dataDir = await mkdtemp(join(tmpdir(), 'office-key-'));
-      await writeFile(join(dataDir, 'secrets-key'), 'half of i');
+      await mkdir(join(dataDir, 'state'));
+      await writeFile(join(dataDir, 'state', 'secrets-key'), 'half of i');
       await expect(openFrontDesk({ dataDir })).rejects.toThrow('is damaged');
-      expect(await readFile(join(dataDir, 'secrets-key'), 'utf8')).toBe('half of i');
+      expect(await readFile(join(dataDir, 'state', 'secrets-key'), 'utf8')).toBe('half of i');
       await rm(dataDir, { recursive: true });
     });
   });

@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest';
+import { agentEnvironment } from './agent-environment.js';
+
+const own = {
+  PATH: '/bin',
+  HOME: '/root',
+  LANG: 'C',
+  https_proxy: 'http://p',
+  SHELL: '/bin/sh',
+  AWS_SECRET_ACCESS_KEY: 's',
+  ANTHROPIC_API_KEY: 'k',
+  OPENCODE_CONFIG: 'c',
+  OFFICE_DATABASE_URL: 'postgres://',
+  OFFICE_ADMIN_TOKEN: 't',
+  OFFICE_EXECUTION_ID: 'outer',
+};
+
+describe('agentEnvironment', () => {
+  it('passes what every agent may see and what the adapter names, and nothing else', () => {
+    expect(agentEnvironment(own, { passes: ['ANTHROPIC_API_KEY', 'OPENCODE_*'] }, {}, {}, 'e1')).toEqual({
+      PATH: '/bin',
+      HOME: '/root',
+      LANG: 'C',
+      https_proxy: 'http://p',
+      ANTHROPIC_API_KEY: 'k',
+      OPENCODE_CONFIG: 'c',
+      OFFICE_EXECUTION_ID: 'e1',
+    });
+  });
+
+  it('never passes a setting of the office, not even to an adapter that names it', () => {
+    const env = agentEnvironment(own, { passes: ['OFFICE_*', 'OFFICE_ADMIN_TOKEN', '*'] }, {}, {}, 'e1');
+    expect(Object.keys(env).filter((name) => name.startsWith('OFFICE_'))).toEqual(['OFFICE_EXECUTION_ID']);
+    expect(env['OFFICE_EXECUTION_ID']).toBe('e1');
+  });
+
+  it('lets the later part win: own, adapter, configuration, caller, marker', () => {
+    const env = agentEnvironment(
+      { HOME: '1', A: 'own' },
+      { passes: ['A'], sets: { HOME: '2', B: '2' } },
+      { HOME: '3', B: '3', OFFICE_API_KEY: 'forged' },
+      { HOME: '4', OFFICE_API_KEY: 'real', OFFICE_EXECUTION_ID: 'forged', GONE: undefined },
+      'e1',
+    );
+    expect(env).toEqual({ A: 'own', HOME: '4', B: '3', OFFICE_API_KEY: 'real', OFFICE_EXECUTION_ID: 'e1' });
+  });
+});

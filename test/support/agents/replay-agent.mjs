@@ -1,0 +1,36 @@
+// Plays back a captured run of a real agent. Argument: the capture, one JSON object a line
+// `{dir: 'client->agent' | 'agent->client' | 'agent-stderr' | …, frame | text}`. What the agent sent after something of the
+// client is sent once the client has said the like: the same method, or an answer to the agent's own request.
+import { readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+
+const entries = readFileSync(process.argv[2], 'utf8')
+  .trim()
+  .split('\n')
+  .map((line) => JSON.parse(line))
+  .filter(({ dir }) => ['client->agent', 'agent->client', 'agent-stderr', 'agent-stdout-nonjson'].includes(dir));
+
+let at = 0;
+/** Of the capture's requests to the ids they came with here. */
+const ids = new Map();
+
+function play() {
+  for (; at < entries.length && entries[at].dir !== 'client->agent'; at++) {
+    const { dir, frame, text } = entries[at];
+    if (dir === 'agent-stderr') process.stderr.write(text);
+    else if (dir === 'agent-stdout-nonjson') process.stdout.write(`${text}\n`);
+    else process.stdout.write(`${JSON.stringify(frame.method === undefined && ids.has(frame.id) ? { ...frame, id: ids.get(frame.id) } : frame)}\n`);
+  }
+}
+
+play();
+createInterface({ input: process.stdin })
+  .on('line', (line) => {
+    const heard = JSON.parse(line);
+    const expected = entries[at]?.frame;
+    if (expected === undefined || heard.method !== expected.method) return;
+    if (heard.method !== undefined) ids.set(expected.id, heard.id);
+    at++;
+    play();
+  })
+  .on('close', () => process.exit(0));
