@@ -15,13 +15,16 @@ interface Run {
 let server: RealServer;
 let workspaceId: string;
 beforeAll(async () => {
-  server = await RealServer.start({ env: { OFFICE_FIRST_EVENT_TIMEOUT_SEC: '5', OFFICE_RUN_TIMEOUT_SEC: '12', OFFICE_MAX_EXECUTIONS: '6' } });
+  server = await RealServer.start({
+    env: { OFFICE_FIRST_EVENT_TIMEOUT_SEC: '5', OFFICE_RUN_TIMEOUT_SEC: '12', OFFICE_MAX_EXECUTIONS: '6' },
+  });
   workspaceId = (await server.must<{ id: string }>('POST /workspaces', { name: 'Acme' })).id;
 });
 afterAll(() => server?.dispose());
 
 const hire = async (about: object = {}): Promise<string> =>
-  (await server.must<{ id: string }>(`POST /workspaces/${workspaceId}/agents`, { name: 'Ada', role: 'worker', adapter: 'mock', ...about })).id;
+  (await server.must<{ id: string }>(`POST /workspaces/${workspaceId}/agents`, { name: 'Ada', role: 'worker', adapter: 'mock', ...about }))
+    .id;
 const assign = async (agentId: string, ...steps: object[]): Promise<string> =>
   (
     await server.must<{ id: string }>(`POST /workspaces/${workspaceId}/tasks`, {
@@ -45,7 +48,8 @@ const over = (taskId: string, ms = 30_000): Promise<Run> =>
   );
 const sessionState = async (run: Run): Promise<unknown> => (await server.must(`GET /sessions/${run.session_id}`)).state;
 const custom = (...command: string[]) => hire({ adapter: 'custom', adapter_config: { command } });
-const gone = (run: Run): Promise<unknown> => waitFor(() => processesWith(`OFFICE_RUN_ID=${run.id}`).length === 0, 13_000, 'its processes to be gone');
+const gone = (run: Run): Promise<unknown> =>
+  waitFor(() => processesWith(`OFFICE_RUN_ID=${run.id}`).length === 0, 13_000, 'its processes to be gone');
 
 describe.concurrent('an agent that', () => {
   it.each([
@@ -147,10 +151,14 @@ describe('a person', () => {
   it('cancels a run that hangs and will not listen: cancelled, never shown as success, no process left', async () => {
     const agentId = await hire();
     const taskId = await assign(agentId, { ignore_sigterm: true }, { say: 'hi' }, { hang: true });
-    const run = await waitFor(async () => {
-      const now = await runOf(taskId);
-      return now?.session_id != null && (await sessionState(now)) === 'RUNNING' && now;
-    }, 10_000, 'the turn to begin');
+    const run = await waitFor(
+      async () => {
+        const now = await runOf(taskId);
+        return now?.session_id != null && (await sessionState(now)) === 'RUNNING' && now;
+      },
+      10_000,
+      'the turn to begin',
+    );
     const { status, body } = await server.call(`POST /runs/${run.id}/cancel`);
     expect(status).toBe(202);
     expect(body).toMatchObject({ run_id: run.id, status: 'running' });
@@ -165,15 +173,23 @@ describe('a person', () => {
     const agentId = await hire();
     const taskId = await assign(agentId, { say: 'first' }, { sleep_ms: 8_000, when: { turn: [1] } });
     await waitFor(async () => (await runOf(taskId))?.status === 'running', 10_000, 'the run');
-    const first = await waitFor(async () => {
-      const now = await runOf(taskId);
-      return now?.session_id != null && (await sessionState(now)) === 'RUNNING' && now;
-    }, 10_000, 'the turn to begin');
+    const first = await waitFor(
+      async () => {
+        const now = await runOf(taskId);
+        return now?.session_id != null && (await sessionState(now)) === 'RUNNING' && now;
+      },
+      10_000,
+      'the turn to begin',
+    );
     await server.must(`POST /tasks/${taskId}/comments`, { body: 'wait, other way', interrupt: true });
-    const second = await waitFor(async () => {
-      const now = await runOf(taskId);
-      return now !== undefined && now.id !== first.id && now.status === 'completed' && now;
-    }, 25_000, 'the next run to complete');
+    const second = await waitFor(
+      async () => {
+        const now = await runOf(taskId);
+        return now !== undefined && now.id !== first.id && now.status === 'completed' && now;
+      },
+      25_000,
+      'the next run to complete',
+    );
     expect(second.session_id).toBe(first.session_id);
     expect(await server.must(`GET /runs/${first.id}`)).toMatchObject({ status: 'cancelled', cancel_reason: 'interrupted_by_comment' });
   });
@@ -191,15 +207,23 @@ describe('a person', () => {
   it('reassigns a task whose agent is at work: the old run ends cancelled, the new one is untouched', async () => {
     const [oldAgent, newAgent] = [await hire(), await hire()];
     const taskId = await assign(oldAgent, { say: 'mine' }, { sleep_ms: 3_000 }, { say: 'done' });
-    const first = await waitFor(async () => {
-      const now = await runOf(taskId);
-      return now?.status === 'running' && now;
-    }, 10_000, 'the first run');
+    const first = await waitFor(
+      async () => {
+        const now = await runOf(taskId);
+        return now?.status === 'running' && now;
+      },
+      10_000,
+      'the first run',
+    );
     await server.must(`PATCH /tasks/${taskId}`, { assignee_agent_instance_id: newAgent, description: mockScript({ say: 'mine now' }) });
-    const second = await waitFor(async () => {
-      const now = await runOf(taskId);
-      return now !== undefined && now.id !== first.id && now.status === 'completed' && now;
-    }, 20_000, 'the new agent’s run');
+    const second = await waitFor(
+      async () => {
+        const now = await runOf(taskId);
+        return now !== undefined && now.id !== first.id && now.status === 'completed' && now;
+      },
+      20_000,
+      'the new agent’s run',
+    );
     expect(await server.must(`GET /runs/${first.id}`)).toMatchObject({ status: 'cancelled', cancel_reason: 'assignee_changed' });
     expect(second.session_id).not.toBe(first.session_id);
   });

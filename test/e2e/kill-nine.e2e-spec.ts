@@ -73,9 +73,10 @@ async function oneThing(random: () => number): Promise<void> {
 function busy(random: () => number): { stop(): Promise<void> } {
   let going = true;
   const work = (async () => {
-    while (going) await oneThing(random).catch((error: unknown) => {
-      if (server.alive && going && !String(error).includes('fetch failed')) throw error;
-    });
+    while (going)
+      await oneThing(random).catch((error: unknown) => {
+        if (server.alive && going && !String(error).includes('fetch failed')) throw error;
+      });
   })();
   return {
     stop: async () => {
@@ -86,27 +87,35 @@ function busy(random: () => number): { stop(): Promise<void> } {
 }
 
 describe(`kill -9 of the server, ${KILLS} times, seed ${SEED}`, () => {
-  it('leaves no process, no run without an owner, and nothing that cannot go on', async () => {
-    const random = seeded(SEED);
-    for (let kill = 0; kill < KILLS; kill++) {
-      const load = busy(random);
-      const moment = 100 + random() * 1_500;
-      await new Promise((resolve) => setTimeout(resolve, moment));
-      const [before] = await rows<{ boots: string[] }>(`select array_agg(distinct boot_id::text) as boots from hosts`);
-      await server.end('SIGKILL');
-      await load.stop();
-      await waitFor(() => workspaces.every((id) => processesWith(`OFFICE_WORKSPACE_ID=${id}`).length === 0), 5_000, 'the agents to be gone');
-      await server.boot();
+  it(
+    'leaves no process, no run without an owner, and nothing that cannot go on',
+    async () => {
+      const random = seeded(SEED);
+      for (let kill = 0; kill < KILLS; kill++) {
+        const load = busy(random);
+        const moment = 100 + random() * 1_500;
+        await new Promise((resolve) => setTimeout(resolve, moment));
+        const [before] = await rows<{ boots: string[] }>(`select array_agg(distinct boot_id::text) as boots from hosts`);
+        await server.end('SIGKILL');
+        await load.stop();
+        await waitFor(
+          () => workspaces.every((id) => processesWith(`OFFICE_WORKSPACE_ID=${id}`).length === 0),
+          5_000,
+          'the agents to be gone',
+        );
+        await server.boot();
 
-      const lost = await rows(`select id from runs where status = 'running' and lease_boot_id::text = any($1)`, [before!.boots]);
-      expect(lost, `runs of the dead server after kill ${kill}`).toEqual([]);
-      const interruptions = await rows<{ runs: number }>(
-        `select count(*)::int as runs from interruptions where boot_id::text = any($1) group by workspace_id`,
-        [before!.boots],
-      );
-      for (const { runs } of interruptions) expect(runs).toBe(1);
-    }
-  }, 60_000 + KILLS * 15_000);
+        const lost = await rows(`select id from runs where status = 'running' and lease_boot_id::text = any($1)`, [before!.boots]);
+        expect(lost, `runs of the dead server after kill ${kill}`).toEqual([]);
+        const interruptions = await rows<{ runs: number }>(
+          `select count(*)::int as runs from interruptions where boot_id::text = any($1) group by workspace_id`,
+          [before!.boots],
+        );
+        for (const { runs } of interruptions) expect(runs).toBe(1);
+      }
+    },
+    60_000 + KILLS * 15_000,
+  );
 
   it('ends with every wake accounted for, counters that say what the runs say, and gapless events', async () => {
     // A person's word on every pair: recovers what failed or was interrupted, so that everything can run to its end.
@@ -118,10 +127,12 @@ describe(`kill -9 of the server, ${KILLS} times, seed ${SEED}`, () => {
       'everything to run to its end',
     );
     const unfinished = await rows(
-      `select t.id from tasks t where not exists (
-         select from runs r where r.task_id = t.id and r.status = 'completed' and r.reason in ('manual_run', 'user_comment', 'task_assigned'))`,
+      `select t.id, t.state, (
+           select json_agg(json_build_array(r.status, r.reason, r.cancel_reason, left(r.error_message, 300), r.generation) order by r.id)
+             from runs r where r.task_id = t.id) as runs
+         from tasks t where not exists (select from runs r where r.task_id = t.id and r.status = 'completed')`,
     );
-    expect(unfinished, 'tasks that could not be claimed again').toEqual([]);
+    expect(unfinished, JSON.stringify(unfinished)).toEqual([]);
     expect(await rows(`select id from wake_requests where outcome = 'pending' or (outcome <> 'refused' and run_id is null)`)).toEqual([]);
     const counters = await rows(
       `select a.id, a.consecutive_failures, (
@@ -135,9 +146,7 @@ describe(`kill -9 of the server, ${KILLS} times, seed ${SEED}`, () => {
         where a.outcome is null group by a.run_id having count(*) > 0`,
     );
     expect(twice, 'attempts without an outcome').toEqual([]);
-    const gaps = await rows(
-      `select workspace_id from office_events group by workspace_id having max(seq) <> count(*) or min(seq) <> 1`,
-    );
+    const gaps = await rows(`select workspace_id from office_events group by workspace_id having max(seq) <> count(*) or min(seq) <> 1`);
     expect(gaps).toEqual([]);
     const live = await rows(`select id from task_sessions where state in ('STARTING', 'RUNNING')`);
     expect(live, 'sessions that still look alive').toEqual([]);

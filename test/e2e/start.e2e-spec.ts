@@ -18,13 +18,14 @@ import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { cloneDatabase } from '../support/office-db.js';
 import { compileProgram, FoundationProcess, isRoot, NOBODY, nobodyCanRunNode } from '../support/foundation-process.js';
 
 type Identity = { readonly uid: number; readonly gid: number } | null;
 
 let program: string;
 beforeAll(async () => {
-  program = await compileProgram('foundation-holder');
+  program = await compileProgram('test/support/foundation-holder.ts');
 });
 
 const cleanUps: (() => unknown)[] = [];
@@ -224,6 +225,28 @@ describe('the embedded PostgreSQL', () => {
     await second.ready();
     expect(readFileSync(`/proc/${processOfPostgres(second)}/cmdline`, 'utf8')).not.toContain(TMPDIR);
   });
+});
+
+describe('the migration program', () => {
+  it('migrates the embedded database and ends, but refuses while a server holds the data dir', async () => {
+    const migrate = await compileProgram('src/migrate.main.ts');
+    const OFFICE_DATA_DIR = newDataDir();
+    const told = execFileSync(process.execPath, [migrate], { env: { ...process.env, OFFICE_DATA_DIR }, encoding: 'utf8' });
+    expect(told).toMatch(/The database is up to date\.\n$/);
+    const server = start({ OFFICE_DATA_DIR });
+    await server.ready();
+    expect(server.logged).toEqual(['embedded PostgreSQL started']);
+    expect(await refusal(start({ OFFICE_DATA_DIR }, null, migrate))).toMatch(/^Another server /);
+  });
+});
+
+it('lets several servers, each with a data dir of its own, share a database', async () => {
+  const { url, drop } = await cloneDatabase({ empty: true });
+  cleanUps.push(drop);
+  const servers = [newDataDir(), newDataDir(), newDataDir()].map((OFFICE_DATA_DIR) => start({ OFFICE_DATA_DIR, OFFICE_DATABASE_URL: url }));
+  const ready = await Promise.all(servers.map((server) => server.ready()));
+  expect(new Set(ready.map(({ host }) => host.id)).size).toBe(3);
+  expect(servers.flatMap(({ logged }) => logged).filter((phrase) => phrase === 'database migrated')).toHaveLength(1);
 });
 
 describe('a data dir that cannot be used', () => {

@@ -1,5 +1,5 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { build } from 'vite';
 
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -11,21 +11,22 @@ export const NOBODY = { uid: 65_534, gid: 65_534 };
 export const isRoot = process.getuid?.() === 0;
 export const nobodyCanRunNode = isRoot && spawnSync(process.execPath, ['--version'], NOBODY).status === 0;
 
-/** Compiles one of the programs beside this file into a single one that plain Node starts at once. Answers its path. */
-export async function compileProgram(name: string, outDir = OUT): Promise<string> {
+/** Compiles a program of ours, named from the root, into a single file that plain Node starts at once. Answers its path. */
+export async function compileProgram(source: string): Promise<string> {
+  const name = `${basename(source, '.ts')}.mjs`;
   await build({
     configFile: false,
     logLevel: 'error',
     root: ROOT,
     build: {
-      ssr: join(import.meta.dirname, `${name}.ts`),
-      outDir,
+      ssr: join(ROOT, source),
+      outDir: OUT,
       emptyOutDir: false,
       target: 'node20',
-      rollupOptions: { output: { entryFileNames: `${name}.mjs` } },
+      rollupOptions: { output: { entryFileNames: name } },
     },
   });
-  return join(outDir, `${name}.mjs`);
+  return join(OUT, name);
 }
 
 interface Said {

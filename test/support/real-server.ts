@@ -152,7 +152,10 @@ export function processesWith(marker: string): number[] {
     .filter((name) => /^\d+$/.test(name))
     .filter((pid) => {
       try {
-        return readFileSync(`/proc/${pid}/environ`, 'latin1').includes(marker) && !/^\d+ \(.*\) Z/s.test(readFileSync(`/proc/${pid}/stat`, 'latin1'));
+        return (
+          readFileSync(`/proc/${pid}/environ`, 'latin1').includes(marker) &&
+          !/^\d+ \(.*\) Z/s.test(readFileSync(`/proc/${pid}/stat`, 'latin1'))
+        );
       } catch {
         return false;
       }

@@ -1,11 +1,22 @@
+import { applyDecorators } from '@nestjs/common';
 import { plainToInstance, Transform } from 'class-transformer';
-import { IsIn, IsInt, IsOptional, IsString, Matches, Max, Min, MinLength, validateSync } from 'class-validator';
+import { IsIn, IsOptional, IsString, Matches, MinLength, ValidateBy, validateSync } from 'class-validator';
 import { resolve } from 'node:path';
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
-/** Digits become a number; anything else is left for the validator to refuse. */
-const Whole = () => Transform(({ value }) => (typeof value === 'string' && /^\d{1,9}$/.test(value.trim()) ? Number(value) : value));
+/** Digits become a number; anything else is refused. */
+const Whole = (min: number, max: number): PropertyDecorator =>
+  applyDecorators(
+    Transform(({ value }: { value: unknown }) => (typeof value === 'string' && /^-?\d{1,9}$/.test(value.trim()) ? Number(value) : value)),
+    ValidateBy({
+      name: 'whole',
+      validator: {
+        validate: (value) => Number.isInteger(value) && (value as number) >= min && (value as number) <= max,
+        defaultMessage: () => `must be a whole number from ${min} to ${max}`,
+      },
+    }),
+  );
 const Path = () => Transform(({ value }) => (typeof value === 'string' && value !== '' ? resolve(value) : value));
 
 /**
@@ -13,7 +24,7 @@ const Path = () => Transform(({ value }) => (typeof value === 'string' && value 
  * Durations are whole seconds.
  */
 export class OfficeSettings {
-  @Whole() @IsInt() @Min(0) @Max(65535) OFFICE_PORT: number = 8484;
+  @Whole(0, 65535) OFFICE_PORT: number = 8484;
   @IsString() @MinLength(1) OFFICE_HOST: string = '127.0.0.1';
   /** State lives here: database, keys, the admin token. */
   @Path() @IsString() @MinLength(1) OFFICE_DATA_DIR: string = resolve('.office');
@@ -23,11 +34,11 @@ export class OfficeSettings {
   @IsOptional() @Matches(/^postgres(ql)?:\/\//, { message: 'must begin with postgres:// or postgresql://' }) OFFICE_DATABASE_URL?: string;
   @IsOptional() @IsString() @MinLength(20, { message: 'must have at least 20 characters' }) OFFICE_ADMIN_TOKEN?: string;
   @IsOptional() @IsString() @MinLength(32, { message: 'must have at least 32 characters' }) OFFICE_SECRETS_KEY?: string;
-  @Whole() @IsInt() @Min(1) @Max(1000) OFFICE_MAX_EXECUTIONS: number = 8;
-  @Whole() @IsInt() @Min(0) @Max(86_400) OFFICE_DRAIN_SEC: number = 30;
-  @Whole() @IsInt() @Min(1) @Max(604_800) OFFICE_RUN_TIMEOUT_SEC: number = 10_800;
-  @Whole() @IsInt() @Min(1) @Max(86_400) OFFICE_FIRST_EVENT_TIMEOUT_SEC: number = 300;
-  @Whole() @IsInt() @Min(5) @Max(86_400) OFFICE_LEASE_SEC: number = 120;
+  @Whole(1, 1000) OFFICE_MAX_EXECUTIONS: number = 8;
+  @Whole(0, 86_400) OFFICE_DRAIN_SEC: number = 30;
+  @Whole(1, 604_800) OFFICE_RUN_TIMEOUT_SEC: number = 10_800;
+  @Whole(1, 86_400) OFFICE_FIRST_EVENT_TIMEOUT_SEC: number = 300;
+  @Whole(5, 86_400) OFFICE_LEASE_SEC: number = 120;
   @IsIn(LOG_LEVELS) OFFICE_LOG_LEVEL: (typeof LOG_LEVELS)[number] = 'info';
 }
 

@@ -12,8 +12,7 @@ const block = (script: unknown): string => `Do this:\n\`\`\`mock\n${JSON.stringi
 const prompted = (script: unknown) => ({ spec: { prompt: { preamble: 'P', turn: block(script) } } });
 
 describe('the mock agent', () => {
-  it('says hello without a script, and starts quickly', async () => {
-    const start = performance.now();
+  it('says hello without a script', async () => {
     const agent = await room.mock(undefined);
     expect(await agent.outcome()).toEqual({
       kind: 'turn_ended',
@@ -21,7 +20,6 @@ describe('the mock agent', () => {
       usage: null,
       lastMessage: 'Hello from the mock agent.',
     });
-    expect(performance.now() - start).toBeLessThan(1_500);
     await agent.stop();
     await agent.gone();
   });

@@ -66,7 +66,7 @@ describe('a captured run of a real agent', () => {
     await agent.gone();
   });
 
-  it('of opencode that ended with nothing is an empty turn', async () => {
+  it('of opencode that answers a cancel with an empty turn was stopped', async () => {
     const agent = await play('opencode', 'opencode-fake-429-cancel', { limits: { firstContentMs: 2_000 } });
     await agent.until('session_ready');
     await agent.stop();

@@ -9,7 +9,7 @@ import { compileProgram } from '../../support/foundation-process.js';
 
 let program: string;
 beforeAll(async () => {
-  program = await compileProgram('lock-holder');
+  program = await compileProgram('test/support/lock-holder.ts');
 });
 
 let dir: string;

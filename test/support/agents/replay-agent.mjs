@@ -19,7 +19,10 @@ function play() {
     const { dir, frame, text } = entries[at];
     if (dir === 'agent-stderr') process.stderr.write(text);
     else if (dir === 'agent-stdout-nonjson') process.stdout.write(`${text}\n`);
-    else process.stdout.write(`${JSON.stringify(frame.method === undefined && ids.has(frame.id) ? { ...frame, id: ids.get(frame.id) } : frame)}\n`);
+    else
+      process.stdout.write(
+        `${JSON.stringify(frame.method === undefined && ids.has(frame.id) ? { ...frame, id: ids.get(frame.id) } : frame)}\n`,
+      );
   }
 }
 

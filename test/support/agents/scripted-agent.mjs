@@ -1,6 +1,7 @@
 // An agent without manners: speaks ACP by hand, one list of deeds for each thing that it is asked. Argument: JSON
 // `{"<method or 'start' or 'end'>": [[deed, …arguments], …]}`; what is not given is done properly.
 import { spawn } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 
 const proper = {
@@ -72,6 +73,19 @@ const can = {
     const id = `ask${++asks}`;
     await send({ id, method, params: {} });
     await update(chunk(JSON.stringify(await new Promise((resolve) => asked.set(id, resolve)))));
+  },
+  /** Updates of 64 KiB; how many have left us stands in the file `sent` of our folder. */
+  flood: async (_id, count) => {
+    for (let sent = 1; sent <= count; sent++) {
+      await update(chunk(`${sent} `.padEnd(65_536, '.')));
+      writeFileSync('sent', String(sent));
+    }
+  },
+  /** Asks for files, this many bytes of it, and never reads what it is answered. */
+  nag: async (_id, bytes) => {
+    process.stdin.pause();
+    const text = `${JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'fs/read_text_file', params: {} })}\n`.repeat(1_000);
+    for (let sent = 0; sent < bytes; sent += text.length) await write(text);
   },
   stderr: (_id, text) => new Promise((done) => process.stderr.write(text, done)),
   sleep: (_id, ms) => new Promise((done) => setTimeout(done, ms)),

@@ -60,7 +60,7 @@ export class EmbeddedPostgres {
         logger.log({ port, pid: embedded.pid, ms: Math.round(clock.monotonicMs() - since) }, 'embedded PostgreSQL started');
         return embedded;
       } catch (error) {
-        if (!(error instanceof PostmasterFailure)) throw error;
+        if (!(error instanceof PostmasterFailure)) throw asStartError(error);
         if (error.reason === 'other' || clock.monotonicMs() - since > START_PATIENCE_MS) {
           throw new StartError(`The embedded PostgreSQL does not start: ${error.message}`, { cause: error });
         }
@@ -122,6 +122,9 @@ export class EmbeddedPostgres {
     }
   }
 }
+
+const asStartError = (cause: unknown): StartError =>
+  cause instanceof StartError ? cause : new StartError(`The embedded PostgreSQL cannot be set up: ${(cause as Error).message}.`, { cause });
 
 async function launch({ dataDir, password, settings = {}, clock }: EmbeddedPostgresOptions, port: number): Promise<Postmaster> {
   const clusterDir = join(dataDir, 'postgres');

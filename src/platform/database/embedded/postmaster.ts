@@ -42,7 +42,12 @@ export class Postmaster {
     child.stderr?.on('data', (chunk: Buffer) => (this.log = (this.log + chunk.toString()).slice(-8_192)));
     this.ended = new Promise((resolve) => {
       child.once('error', (error) => resolve(error.message));
-      child.once('exit', (code, signal) => resolve(`${signal ?? `exit code ${code}`}: ${lastWords(this.log)}`));
+      child.once('exit', (code, signal) => {
+        const tell = (): void => resolve(`${signal ?? `exit code ${code}`}: ${lastWords(this.log)}`);
+        // What it said last may still be in the pipe, but a child that it left behind can hold that open for as long as it likes.
+        child.once('close', tell);
+        clock.after(300, tell);
+      });
     });
   }
 
@@ -56,6 +61,7 @@ export class Postmaster {
       listen_addresses: '127.0.0.1',
       unix_socket_directories: '',
       logging_collector: 'off',
+      log_line_prefix: '',
       // What clients do wrong is told to clients. The rest is ours to hear.
       log_min_messages: 'log',
       cluster_name: 'agent-office',
@@ -115,7 +121,8 @@ export class Postmaster {
       if (outcome === 'ready') return;
       if (outcome === 'silent' && this.log.length !== before) continue;
       if (outcome === 'silent') await this.stop();
-      throw new PostmasterFailure(this.log || (await this.ended));
+      const lastWords = await this.ended;
+      throw new PostmasterFailure(this.log || lastWords);
     }
   }
 }
