@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../platform/clock/clock.js';
-import type { LaunchConfig } from './agent-runtime.js';
+import type { LaunchConfig, LaunchSpec } from './agent-runtime.js';
 import type { AdapterView } from './adapter.view.js';
 import type { AdapterProfile } from './adapters/adapter-profile.js';
 import { claude } from './adapters/claude.js';
@@ -25,7 +25,7 @@ export class AdapterRegistry {
   private probed: { readonly at: number; readonly views: Promise<AdapterView[]> } | null = null;
 
   constructor(
-    options: ExecutionOptions,
+    private readonly options: ExecutionOptions,
     private readonly clock: Clock,
   ) {
     const all = [claude, codex, copilot, amp, opencode, auggie, gemini, mockAgent(options.mockAgentEntry), custom];
@@ -38,6 +38,11 @@ export class AdapterRegistry {
 
   profile(id: string): AdapterProfile | null {
     return this.profiles.get(id) ?? null;
+  }
+
+  /** The whole environment of an agent that is launched like this. */
+  environment(profile: AdapterProfile, spec: Pick<LaunchSpec, 'config' | 'env' | 'executionId'>): Record<string, string> {
+    return agentEnvironment(this.options.environment, profile, spec.config.env ?? {}, spec.env, spec.executionId);
   }
 
   /** The command to start, its program as an absolute path. `path` is the PATH that the agent will have. */
@@ -57,7 +62,7 @@ export class AdapterRegistry {
    * an agent that uses them brings its command.
    */
   installed(): string[] {
-    const path = process.env['PATH'];
+    const path = this.options.environment['PATH'];
     const usable = (profile: AdapterProfile): boolean => profile.commands.length === 0 || 'argv' in this.command(profile, {}, path);
     return [...this.profiles.values()].filter(usable).map(({ id }) => id);
   }
@@ -80,7 +85,7 @@ export class AdapterRegistry {
   }
 
   private async look(profile: AdapterProfile): Promise<AdapterView> {
-    const env = agentEnvironment(process.env, profile, {}, {}, '');
+    const env = agentEnvironment(this.options.environment, profile, {}, {}, '');
     const found = this.command(profile, {}, env['PATH']);
     const command = profile.commands[0]?.join(' ') ?? null;
     if ('problem' in found) return { id: profile.id, command, installed: false, problem: found.problem };

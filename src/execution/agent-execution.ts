@@ -1,5 +1,6 @@
 import { methods } from '@agentclientprotocol/sdk';
 import type { Logger } from '@nestjs/common';
+import { storableText } from '../platform/text/storable.js';
 import { AcpPeer, TransportClosed } from './acp/acp-peer.js';
 import { Conversation } from './acp/conversation.js';
 import type { AdapterProfile } from './adapters/adapter-profile.js';
@@ -104,7 +105,7 @@ export class AgentExecution {
 
   resume(turn: string): void {
     if (this.state !== 'idle') throw new ExecutionError('execution_not_idle', this.spec.executionId);
-    void this.run(() => this.take(turn));
+    void this.run(() => this.take(storableText(turn)));
   }
 
   /** Resolves when all is gone. Only the first reason counts, and none after a failure. */
@@ -168,7 +169,7 @@ export class AgentExecution {
     // What the agent said up to here is its own history, also what is only now taken from its pipe.
     await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
     const { preamble, turn } = this.spec.prompt;
-    const promptSent = opened.loaded || preamble === '' ? turn : `${preamble}\n\n${turn}`;
+    const promptSent = storableText(opened.loaded || preamble === '' ? turn : `${preamble}\n\n${turn}`);
     this.tell({ type: 'session_ready', ...opened, promptSent });
     return promptSent;
   }
@@ -188,7 +189,7 @@ export class AgentExecution {
     this.tell({ type: 'launched', processGroup: agent.tree.group });
   }
 
-  /** One prompt, to its outcome. */
+  /** One prompt, to its outcome. Its text is well-formed: some agents cannot read half a character, and never answer. */
   private async take(text: string): Promise<void> {
     const { firstContentMs } = this.spec.limits;
     this.phase = 'prompt';

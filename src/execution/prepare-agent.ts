@@ -3,7 +3,6 @@ import type { Clock } from '../platform/clock/clock.js';
 import type { AdapterRegistry } from './adapter-registry.service.js';
 import type { AdapterProfile } from './adapters/adapter-profile.js';
 import type { LaunchSpec } from './agent-runtime.js';
-import { agentEnvironment } from './domain/agent-environment.js';
 import { failurePayload } from './domain/error-payload.js';
 import { failed, type Halt } from './halt.js';
 import { AgentProcess } from './process/agent-process.js';
@@ -25,7 +24,7 @@ export async function prepareAgent(
 ): Promise<AgentProcess> {
   const { clock, adapters, supervision } = host;
   if (!isFolder(spec.cwd)) throw failed(failurePayload.folderGone(spec.cwd));
-  const env = agentEnvironment(process.env, adapter, spec.config.env ?? {}, spec.env, spec.executionId);
+  const env = adapters.environment(adapter, spec);
   const command = adapters.command(adapter, spec.config, env['PATH']);
   if ('problem' in command) throw spawnFailure(spec, adapter, command.problem);
   const program = { argv: command.argv, cwd: spec.cwd, env, identity: spec.identity };

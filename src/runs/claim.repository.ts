@@ -176,9 +176,9 @@ export class ClaimRepository {
   /** Runs of up to `limit` free agents, both locked; at most one run per task. */
   async lockRuns(tx: Tx, at: ClaimPlace): Promise<{ id: string; agent_id: string; task_id: string | null }[]> {
     const place = [at.workspaceId, at.leaseSec, at.hostId, at.busyTaskIds, at.limit];
-    const agents = await tx.query<{ id: string }>(LOCK_AGENTS, place);
+    const agents = await tx.prepared<{ id: string }>(LOCK_AGENTS, place);
     if (agents.length === 0) return [];
-    const runs = await tx.query<{ id: string; agent_id: string; task_id: string | null }>(LOCK_RUNS, [
+    const runs = await tx.prepared<{ id: string; agent_id: string; task_id: string | null }>(LOCK_RUNS, [
       ...place,
       agents.map(({ id }) => id),
     ]);
@@ -195,17 +195,17 @@ export class ClaimRepository {
     if (onTasks.length === 0) return { taskIds: new Set(), sessionIds: new Set() };
     const taskIds = onTasks.map(({ task_id }) => task_id);
     const agentIds = onTasks.map(({ agent_id }) => agent_id);
-    const tasks = await tx.query<{ id: string }>(LOCK_TASKS, [tx.workspaceId, taskIds]);
-    const sessions = await tx.query<{ id: string }>(LOCK_SESSIONS, [tx.workspaceId, taskIds, agentIds]);
+    const tasks = await tx.prepared<{ id: string }>(LOCK_TASKS, [tx.workspaceId, taskIds]);
+    const sessions = await tx.prepared<{ id: string }>(LOCK_SESSIONS, [tx.workspaceId, taskIds, agentIds]);
     return { taskIds: new Set(tasks.map(({ id }) => id)), sessionIds: new Set(sessions.map(({ id }) => id)) };
   }
 
   readInputs(tx: Tx, runIds: readonly string[]): Promise<ClaimInput[]> {
-    return tx.query<ClaimInput>(READ_INPUTS, [tx.workspaceId, runIds]);
+    return tx.prepared<ClaimInput>(READ_INPUTS, [tx.workspaceId, runIds]);
   }
 
   write(tx: Tx, at: ClaimPlace, claims: readonly ClaimWrite[]): Promise<WrittenClaim[]> {
-    return tx.query<WrittenClaim>(WRITE_CLAIMS, [at.workspaceId, at.hostId, at.bootId, at.leaseSec, JSON.stringify(claims)]);
+    return tx.prepared<WrittenClaim>(WRITE_CLAIMS, [at.workspaceId, at.hostId, at.bootId, at.leaseSec, JSON.stringify(claims)]);
   }
 
   async cancelStale(tx: Tx, runId: string, reason: string): Promise<void> {

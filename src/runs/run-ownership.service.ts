@@ -36,7 +36,7 @@ export class RunOwnership {
    */
   async markStarted(run: ClaimedRun, acpSessionId: string): Promise<void> {
     await this.unitOfWork.run(run.workspaceId, async (tx) => {
-      const [started] = await tx.query<{ state: string }>(
+      const [started] = await tx.prepared<{ state: string }>(
         `with started as (
            update runs set started_at = clock_timestamp()
             where workspace_id = $1 and id = $2 and generation = $3 and status = 'running'

@@ -71,7 +71,7 @@ export class WakeService {
    */
   private async factsOf(tx: Tx, wake: Wake): Promise<Facts | undefined> {
     const { agentId, on } = wake;
-    const [facts] = await tx.query<Facts>(
+    const [facts] = await tx.prepared<Facts>(
       `select a.lifecycle, a.pause_reason is not null as paused,
               t.id is not null and t.deleted_at is null as task_found,
               coalesce(t.state in ('DONE', 'CANCELLED') or t.archived_at is not null, false) as task_over,
@@ -110,7 +110,7 @@ export class WakeService {
   private async queue(tx: Tx, wake: Wake, depth: number, isAssignee: boolean): Promise<string | null> {
     const { agentId, on, reason, actor, note } = wake;
     const id = newId();
-    const inserted = await tx.query(
+    const inserted = await tx.prepared(
       `insert into runs (id, workspace_id, agent_id, task_id, scope, reason, note, wake_class, entitlement,
                          causation_id, parent_run_id, depth, requested_at, due_at)
        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, $11, clock_timestamp(), clock_timestamp())
@@ -189,7 +189,7 @@ export class WakeService {
     became: { outcome: 'queued' | 'coalesced' | 'deduplicated'; runId: string } | { refused: WakeRefusal },
   ): Promise<void> {
     const { agentId, on, reason, actor, note, key } = wake;
-    await tx.query(
+    await tx.prepared(
       `insert into wake_requests (id, workspace_id, agent_id, task_id, scope, reason, wake_class, actor_kind, actor_id, note,
                                   idempotency_key, causation_id, depth, outcome, refused_reason, run_id, requested_at)
        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, clock_timestamp())`,

@@ -58,9 +58,10 @@ const SHORT_PER_TASK = 20;
 
 const LOCKED = `session.id, session.workspace_id, session.task_id, session.agent_id, session.state, session.adapter, session.acp_session_id,
   session.turns, (session.task_id is null or ${IS_FROM_OFFICE}) as is_office`;
+// By id alone: the two-column foreign keys hold them in the workspace, and naming it would invite a walk through all of its tasks.
 const TASKS = `
-  left join tasks task on task.workspace_id = session.workspace_id and task.id = session.task_id
-  left join workflows workflow on workflow.workspace_id = task.workspace_id and workflow.id = task.workflow_id`;
+  left join tasks task on task.id = session.task_id
+  left join workflows workflow on workflow.id = task.workflow_id`;
 
 const WHOLE = `
   select session.id, session.task_id, session.agent_id, session.state, (session.task_id is null or ${IS_FROM_OFFICE}) as is_office,
@@ -68,7 +69,7 @@ const WHOLE = `
          case when place.session_id is null then null
               else json_build_object('host_id', place.host_id, 'path', place.path, 'branch', place.branch) end as executor
     from task_sessions session
-    left join executors_running place on place.workspace_id = session.workspace_id and place.session_id = session.id
+    left join executors_running place on place.session_id = session.id
     ${TASKS}`;
 
 /** The rows of `task_sessions`. */
@@ -114,8 +115,10 @@ export class SessionRepository {
   async lockOpen(tx: Tx, workspaceId: string, pairs: readonly Pair[]): Promise<LockedSession[]> {
     return tx.query<LockedSession>(
       `select ${LOCKED} from task_sessions session ${TASKS}
-        where session.workspace_id = $1 and session.${OPEN}
-          and (session.task_id, session.agent_id) in (select * from unnest($2::uuid[], $3::uuid[]))
+        where session.workspace_id = $1 and session.${OPEN} and session.id = any(array(
+          select found.id from unnest($2::uuid[], $3::uuid[]) as pair (task_id, agent_id)
+           cross join lateral (
+             select id from task_sessions where task_id = pair.task_id and agent_id = pair.agent_id and ${OPEN} limit 1) found))
         order by session.id for no key update of session`,
       [workspaceId, pairs.map(({ taskId }) => taskId), pairs.map(({ agentId }) => agentId)],
     );

@@ -80,7 +80,7 @@ const LOCK = `
 @Injectable()
 export class SettlementRepository {
   async lock(tx: Tx, runId: string, taskId: string | null, agentId: string): Promise<LockedRun | undefined> {
-    const [locked] = await tx.query<LockedRun>(LOCK, [tx.workspaceId, runId, taskId, agentId]);
+    const [locked] = await tx.prepared<LockedRun>(LOCK, [tx.workspaceId, runId, taskId, agentId]);
     return locked;
   }
 
@@ -90,7 +90,7 @@ export class SettlementRepository {
     run: SettledRun,
     end: { stopReason: string; usage: object | null; session: SessionState },
   ): Promise<{ item_id: string }[]> {
-    return tx.query<{ item_id: string }>(
+    return tx.prepared<{ item_id: string }>(
       `with ended as (
          update runs set status = 'completed', finished_at = clock_timestamp(), stop_reason = $4, usage = $5,
                 lease_host_id = null, lease_boot_id = null, lease_expires_at = null
@@ -139,7 +139,7 @@ export class SettlementRepository {
       endsSession: boolean;
     },
   ): Promise<void> {
-    await tx.query(
+    await tx.prepared(
       `with ended as (
          update runs set status = $4, finished_at = clock_timestamp(), cancel_reason = $5, failure_kind = $6, error_message = $7,
                 error_summary = $8, lease_host_id = null, lease_boot_id = null, lease_expires_at = null
@@ -212,11 +212,11 @@ export class SettlementRepository {
     return survivor?.id ?? null;
   }
 
-  /** False when the task is over, so that its state stays what people made it. */
+  /** False when the task is over, or in REVIEW already: its state stays what people, or reviewers, made it. */
   async toReview(tx: Tx, taskId: string): Promise<boolean> {
     const moved = await tx.query(
       `update tasks set state = 'REVIEW', review_after_failure = true, updated_at = now()
-        where workspace_id = $1 and id = $2 and state not in ('DONE', 'CANCELLED') and deleted_at is null returning id`,
+        where workspace_id = $1 and id = $2 and state not in ('REVIEW', 'DONE', 'CANCELLED') and deleted_at is null returning id`,
       [tx.workspaceId, taskId],
     );
     return moved.length === 1;

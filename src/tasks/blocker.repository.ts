@@ -15,7 +15,7 @@ export class BlockerRepository {
   async of(db: Reading, workspaceId: string, taskId: string): Promise<{ id: string; open: boolean }[]> {
     return db.query(
       `select blocker.id, ${IS_OPEN_BLOCKER} as open
-         from task_blockers wait join tasks blocker on blocker.workspace_id = wait.workspace_id and blocker.id = wait.blocker_id
+         from task_blockers wait join tasks blocker on blocker.id = wait.blocker_id
         where wait.workspace_id = $1 and wait.task_id = $2 and blocker.deleted_at is null`,
       [workspaceId, taskId],
     );

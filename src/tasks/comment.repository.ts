@@ -31,8 +31,7 @@ const COMMENT = `
          comment.source, comment.run_id, comment.body, comment.created_at
     from task_comments comment
     left join users person on comment.author_kind = 'user' and person.id = comment.author_id
-    left join agent_instances agent
-      on comment.author_kind = 'agent' and agent.workspace_id = comment.workspace_id and agent.id = comment.author_id`;
+    left join agent_instances agent on comment.author_kind = 'agent' and agent.workspace_id = comment.workspace_id and agent.id = comment.author_id`;
 
 /** The rows of `task_comments`. */
 @Injectable()

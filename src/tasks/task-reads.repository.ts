@@ -36,20 +36,23 @@ export interface TaskFilter {
   readonly archived: boolean;
 }
 
-// What is deleted is nobody's parent and blocks nobody.
+// What is deleted is nobody's parent and blocks nobody. Rows are joined by id alone (the two-column foreign keys hold them
+// in the workspace) and judged afterwards: as conditions of the join, `workspace_id` or `deleted_at is null` have let the
+// planner, before its statistics are in, walk all tasks of the workspace once for every task of the page.
 const NARROW = `
   task.id, task.workspace_id, task.number, task.identifier, task.title, task.state, task.priority,
   json_build_object('id', step.id, 'name', step.name, 'kind', step.kind) as step,
-  task.assignee_agent_instance_id, parent.id as parent_id, task.archived_at is not null as archived,
-  task.created_at, task.updated_at, task.created_by_kind, task.created_by_id,
+  task.assignee_agent_instance_id, case when parent.deleted_at is null then parent.id end as parent_id,
+  task.archived_at is not null as archived, task.created_at, task.updated_at, task.created_by_kind, task.created_by_id,
   coalesce((
     select json_agg(json_build_object('id', blocker.id, 'identifier', blocker.identifier, 'state', blocker.state) order by blocker.number)
-      from task_blockers wait join tasks blocker on blocker.workspace_id = wait.workspace_id and blocker.id = wait.blocker_id
-     where wait.workspace_id = task.workspace_id and wait.task_id = task.id and blocker.deleted_at is null), '[]') as blocked_by`;
+             filter (where blocker.deleted_at is null)
+      from task_blockers wait join tasks blocker on blocker.id = wait.blocker_id
+     where wait.task_id = task.id), '[]') as blocked_by`;
 const FROM = `
   from tasks task
-  join workflow_steps step on step.workspace_id = task.workspace_id and step.id = task.step_id
-  left join tasks parent on parent.workspace_id = task.workspace_id and parent.id = task.parent_id and parent.deleted_at is null`;
+  join workflow_steps step on step.id = task.step_id
+  left join tasks parent on parent.id = task.parent_id`;
 
 /** What people see of tasks. */
 @Injectable()

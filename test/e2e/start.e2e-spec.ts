@@ -57,6 +57,11 @@ async function refusal(office: FoundationProcess): Promise<string> {
   return office.stderr.trim();
 }
 
+/** Waits for something that only shows in the file system. */
+async function fact(holds: () => unknown): Promise<void> {
+  while (!holds()) await pause(2);
+}
+
 const processOfPostgres = (office: FoundationProcess): number => office.said.findLast(({ pid }) => pid !== undefined)!.pid!;
 
 async function query<Row extends pg.QueryResultRow>(url: string, sql: string): Promise<Row[]> {
@@ -109,7 +114,7 @@ describe.each(accounts.filter(({ possible }) => possible))('the foundation, as $
       expect(rows).toBe(last);
       expect(last).toBeGreaterThanOrEqual(written);
     }
-  });
+  }, 300_000);
 
   it('keeps its state to itself and leaves no process behind', async () => {
     const OFFICE_DATA_DIR = newDataDir(identity);
@@ -167,6 +172,16 @@ describe('the embedded PostgreSQL', () => {
     ]);
     const group = execFileSync('ps', ['-o', 'pgid=', '-p', String(processOfPostgres(office))], { encoding: 'utf8' });
     expect(Number(group)).toBe(processOfPostgres(office));
+  });
+
+  it('is set up anew when its first set-up was killed half-way', async () => {
+    const OFFICE_DATA_DIR = newDataDir();
+    const office = start({ OFFICE_DATA_DIR });
+    const halfMade = (): string | undefined => readdirSync(OFFICE_DATA_DIR).find((name) => name.startsWith('postgres'));
+    await fact(() => existsSync(OFFICE_DATA_DIR) && halfMade() && existsSync(join(OFFICE_DATA_DIR, halfMade()!, 'PG_VERSION')));
+    await office.killGroup();
+    await start({ OFFICE_DATA_DIR }).ready();
+    expect(readdirSync(OFFICE_DATA_DIR).sort()).toEqual(['postgres', 'state']);
   });
 
   it('refuses a cluster of another version in one line with the words of PostgreSQL', async () => {

@@ -59,6 +59,7 @@ export class FoundationProcess {
     this.child = spawn(process.execPath, [program], {
       ...identity,
       env: { PATH: process.env['PATH'], ...env },
+      detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     let rest = '';
@@ -95,6 +96,12 @@ export class FoundationProcess {
       if (this.child.exitCode !== null || this.child.signalCode !== null) throw new Error(`it ended: ${this.stderr}`);
       await new Promise<void>((resolve) => (this.heard = resolve));
     }
+  }
+
+  /** Kills it with everything of its process group, which its PostgreSQL is not in. */
+  async killGroup(): Promise<void> {
+    process.kill(-this.child.pid!, 'SIGKILL');
+    await this.exited;
   }
 
   async kill(signal: NodeJS.Signals): Promise<number | NodeJS.Signals | null> {

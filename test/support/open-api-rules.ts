@@ -45,7 +45,7 @@ function operationFaults(path: string, operation: Json): string[] {
 
 function danglingReferences(document: OpenAPIObject): string[] {
   const schemas = Object.keys(document.components?.schemas ?? {});
-  const references = new Set([...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)].map(([, name]) => name!));
+  const references = new Set([...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/([^"]*)"/g)].map(([, name]) => name!));
   return [...references].filter((name) => !schemas.includes(name)).map((name) => `the schema ${name} is referred to and not there`);
 }
 

@@ -48,7 +48,7 @@ export class AgentProcess {
     supervision: ProcessSupervision,
   ): Promise<AgentProcess> {
     const gated = await GatedProcess.start(program);
-    const row = await readProcess(gated.pid);
+    const row = readProcess(gated.pid);
     return new AgentProcess(gated, executionId, row?.startTicks ?? null, listener, clock, supervision);
   }
 

@@ -19,14 +19,14 @@ const LOOK_MS = 50;
  * Whether the group is still the one that was recorded. While its leader lives the start tells; afterwards its id cannot
  * be given to another leader as long as one member lives, so that `lax` (we have watched it all along) says yes.
  */
-async function isRecorded(tree: AgentTree, mode: 'strict' | 'lax'): Promise<boolean> {
-  const leader = await readProcess(tree.group);
+function isRecorded(tree: AgentTree, mode: 'strict' | 'lax'): boolean {
+  const leader = readProcess(tree.group);
   if (leader !== null) return tree.startTicks === null ? mode === 'lax' : leader.startTicks === tree.startTicks;
   return mode === 'lax';
 }
 
-/** Those that left the group: by their marker, or because they descended from it when we last looked. */
-export class Escapees {
+/** What belongs to these trees wherever it is: by its marker, or because it descended from a leader when we last looked. */
+export class Relatives {
   private readonly seen = new Map<number, ProcessRow>();
 
   constructor(private readonly trees: readonly AgentTree[]) {}
@@ -39,18 +39,16 @@ export class Escapees {
     for (const row of descendantsOf(new Set(leaders), await listProcesses())) this.seen.set(row.pid, row);
   }
 
-  /** All that live outside the groups. */
+  /** All that live, as of now. */
   async find(): Promise<ProcessRow[]> {
-    const groups = new Set(this.trees.map(({ group }) => group));
     const since = Math.min(...this.trees.map(({ startTicks }) => startTicks ?? 0));
-    const found = new Map<number, ProcessRow>();
-    for (const row of await markedProcesses(new Set(this.trees.map(({ executionId }) => executionId)), since)) found.set(row.pid, row);
+    const found = await markedProcesses(new Set(this.trees.map(({ executionId }) => executionId)), since);
     for (const row of this.seen.values()) {
-      const now = await readProcess(row.pid);
-      if (now?.startTicks === row.startTicks && isAlive(now)) found.set(row.pid, now);
+      const now = readProcess(row.pid);
+      if (now?.startTicks === row.startTicks && isAlive(now)) found.push(now);
       else this.seen.delete(row.pid);
     }
-    return [...found.values()].filter((row) => !groups.has(row.group));
+    return found;
   }
 
   /** Kills them all, and says whether there were any. Whoever forks meanwhile is met by the next call. */
@@ -72,10 +70,9 @@ export async function endTrees(
 ): Promise<boolean> {
   const start = ticks.monotonicMs();
   const elapsed = (): number => ticks.monotonicMs() - start;
-  const escapees = new Escapees(trees);
-  let groups: number[] = [];
-  for (const tree of trees) if (await isRecorded(tree, limits.mode)) groups.push(tree.group);
-  await escapees.look(groups);
+  const relatives = new Relatives(trees);
+  let groups = trees.filter((tree) => isRecorded(tree, limits.mode)).map(({ group }) => group);
+  await relatives.look(groups);
   for (const group of groups) terminateGroup(group);
   while (groups.length > 0 && elapsed() < limits.termMs) {
     await ticks.sleep(LOOK_MS);
@@ -83,9 +80,9 @@ export async function endTrees(
   }
   for (;;) {
     for (const group of groups) signalGroup(group, 'SIGKILL');
-    const escaped = await escapees.kill();
+    const others = await relatives.kill();
     groups = await livingGroups(groups);
-    if (groups.length === 0 && !escaped) return true;
+    if (groups.length === 0 && !others) return true;
     if (elapsed() >= limits.deadlineMs) return false;
     await ticks.sleep(LOOK_MS);
   }

@@ -2,7 +2,7 @@ import type { Logger } from '@nestjs/common';
 import type { Clock } from '../../platform/clock/clock.js';
 import { nextStop, type OpenRequest, type StopMeans } from '../domain/stop-ladder.js';
 import type { AgentProcess } from './agent-process.js';
-import { Escapees } from './agent-tree.js';
+import { Relatives } from './agent-tree.js';
 import { livingGroups, signalGroup, terminateGroup } from './process-group.js';
 
 const SHORTEST_LOOK_MS = 10;
@@ -43,8 +43,8 @@ export async function endAgent(
  */
 async function climb(agent: AgentProcess, talk: AgentTalk, graceMs: number, clock: Clock): Promise<void> {
   const { group } = agent.tree;
-  const escapees = new Escapees([agent.tree]);
-  if (agent.exit === null) await escapees.look([group]);
+  const relatives = new Relatives([agent.tree]);
+  if (agent.exit === null) await relatives.look([group]);
   // One that has ended already can neither be talked to nor close anything.
   let means: StopMeans | null = agent.exit === null ? null : 'close_stdin';
   while ((await livingGroups([group])).length > 0) {
@@ -53,7 +53,7 @@ async function climb(agent: AgentProcess, talk: AgentTalk, graceMs: number, cloc
     await apply(means, step?.waitMs ?? STUBBORN_LOOK_MS);
     if (agent.exit !== null && (means === 'cancel' || means === 'close_stdin')) means = 'close_stdin';
   }
-  for (let pause = SHORTEST_LOOK_MS; await escapees.kill(); pause = Math.min(2 * pause, STUBBORN_LOOK_MS)) await clock.sleep(pause);
+  for (let pause = SHORTEST_LOOK_MS; await relatives.kill(); pause = Math.min(2 * pause, STUBBORN_LOOK_MS)) await clock.sleep(pause);
 
   async function apply(how: StopMeans, waitMs: number): Promise<void> {
     if (how === 'cancel') return within(waitMs, talk.cancel());
@@ -62,7 +62,7 @@ async function climb(agent: AgentProcess, talk: AgentTalk, graceMs: number, cloc
       return within(waitMs);
     }
     if (how === 'terminate') {
-      await escapees.look(agent.exit === null ? [group] : []);
+      await relatives.look(agent.exit === null ? [group] : []);
       terminateGroup(group);
     } else {
       signalGroup(group, 'SIGKILL');

@@ -47,7 +47,7 @@ export class SupervisorLink {
     return this.child.pid;
   }
 
-  /** Resolves once all of them are on record. Rejects with `LeaseOver`, or when this supervisor has ended. */
+  /** Resolves once all of them are on record. Rejects with `LeaseOver`, when that fails, or when this supervisor has ended. */
   register(trees: readonly AgentTree[]): Promise<void> {
     if (this.over !== null) return Promise.reject(new Error(`the supervisor ended: ${this.over}`));
     const number = ++this.number;
@@ -70,10 +70,11 @@ export class SupervisorLink {
     this.child.kill('SIGKILL');
   }
 
-  private hear({ say, number }: FromSupervisor): void {
+  private hear({ say, number, problem }: FromSupervisor): void {
     const waiting = this.waiting.get(number);
     this.waiting.delete(number);
     if (say === 'refused') waiting?.reject(new LeaseOver());
+    else if (say === 'unrecorded') waiting?.reject(new Error(`the supervisor cannot keep a record: ${problem}`));
     else waiting?.resolve();
   }
 }

@@ -8,10 +8,12 @@ export type ToSupervisor =
   /** From now on the lease lasts this long. `enforce`: end every tree by yourself when it is over. */
   | { readonly say: 'lease'; readonly expiresInMs: number; readonly enforce: boolean };
 
-/** And back. `refused`: the lease is over, so that nothing may run under it; what was registered is being ended. */
+/** And back. Whatever it says, the trees of the message are watched from now on, until they are unregistered. */
 export interface FromSupervisor {
-  readonly say: 'registered' | 'refused';
+  /** `refused`: the lease is over, so that nothing may run under it; what was registered is being ended. `unrecorded`: not on disk. */
+  readonly say: 'registered' | 'refused' | 'unrecorded';
   readonly number: number;
+  readonly problem?: string;
 }
 
 /** What a supervisor leaves on disk for the next boot, should neither it nor the server live to end its trees. */

@@ -14,7 +14,7 @@ const LOST = { termMs: 1_500, deadlineMs: 4_500, mode: 'lax' } as const;
 // Other hosts take over when the lease is over: there is no time to be polite.
 const OVER = { termMs: 500, deadlineMs: 4_500, mode: 'lax' } as const;
 
-const record = new TreeRecord(process.argv[2]!);
+const file = new TreeRecord(process.argv[2]!);
 const trees = new Map<string, AgentTree>();
 let leaseTimer: NodeJS.Timeout | undefined;
 let leaseOver = false;
@@ -25,15 +25,27 @@ process.stdout.on('error', () => undefined);
 
 const answer = (message: FromSupervisor): boolean => process.stdout.write(`${JSON.stringify(message)}\n`);
 
+/** Why what is watched now could not be written; null when it was. A full disk must not end the watch. */
+function record(): string | null {
+  try {
+    file.write([...trees.values()]);
+    return null;
+  } catch (error) {
+    return String(error);
+  }
+}
+
 function hear(message: ToSupervisor): void {
   if (message.say === 'lease') return setLease(message.expiresInMs, message.enforce);
   if (message.say === 'unregister') {
-    if (trees.delete(message.executionId)) record.write([...trees.values()]);
+    // Should that fail, the next boot looks for something that is gone.
+    if (trees.delete(message.executionId)) record();
     return;
   }
   for (const tree of message.trees) trees.set(tree.executionId, tree);
-  record.write([...trees.values()]);
-  answer({ say: leaseOver ? 'refused' : 'registered', number: message.number });
+  const problem = record();
+  if (problem !== null) answer({ say: 'unrecorded', number: message.number, problem });
+  else answer({ say: leaseOver ? 'refused' : 'registered', number: message.number });
   if (leaseOver) void endAll(OVER);
 }
 
@@ -52,7 +64,7 @@ async function endAll(limits: typeof LOST | typeof OVER): Promise<void> {
   const present = [...trees.values()];
   if (present.length === 0 || !(await endTrees(present, ticks, limits))) return;
   for (const { executionId } of present) trees.delete(executionId);
-  record.write([...trees.values()]);
+  record();
 }
 
 for await (const line of createInterface({ input: process.stdin })) hear(JSON.parse(line) as ToSupervisor);

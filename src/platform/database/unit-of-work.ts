@@ -81,7 +81,7 @@ async function append(tx: Tx): Promise<void> {
   if (tx.events.length === 0) return;
   const actions = tx.events.map(({ action }) => action);
   const payloads = tx.events.map(({ payload }) => storableJson(payload));
-  const appended = await tx.query(APPEND_EVENTS, [tx.workspaceId, tx.events.length, actions, payloads]);
+  const appended = await tx.prepared(APPEND_EVENTS, [tx.workspaceId, tx.events.length, actions, payloads]);
   if (appended.length !== tx.events.length) throw new Error('the workspace has no event counter');
   tx.nudge('events');
 }

@@ -143,7 +143,7 @@ export const Part = (part: () => new () => object): PropertyDecorator =>
     AsSent(hasStrangeKey),
     IsPart(false),
     ValidateNested({ message: 'must be an object' }),
-    ApiProperty({ type: part }),
+    ApiProperty({ type: () => part() }),
   );
 
 /** A list of another input class. */
@@ -156,7 +156,7 @@ export const Parts = (part: () => new () => object, { min = 0, max }: Size): Pro
     ArrayMaxSize(max, { message: `must have at most ${max} entries` }),
     IsPart(true),
     ValidateNested({ each: true, message: 'must hold objects only' }),
-    ApiProperty({ type: part, isArray: true, minItems: min, maxItems: max }),
+    ApiProperty({ type: () => part(), isArray: true, minItems: min, maxItems: max }),
   );
 
 const IsPart = (each: boolean): PropertyDecorator =>

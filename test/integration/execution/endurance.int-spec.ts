@@ -28,7 +28,7 @@ const descriptors = (): string[] =>
 const resources = (): number => process.getActiveResourcesInfo().length;
 
 describe('200 launches and stops', () => {
-  it('leave no descriptor, timer, process or event behind', { timeout: 60_000 }, async () => {
+  it('leave no descriptor, timer, process or event behind', { timeout: 120_000 }, async () => {
     const once = async (): Promise<string> => {
       const agent = await room.launch({ config: { command: ['/bin/sh', '-c', SHELL_AGENT] } });
       expect(await agent.outcome()).toMatchObject({ kind: 'turn_ended', lastMessage: 'x' });

@@ -61,6 +61,9 @@ const statOf = (pid: number): string[] => {
 
 export const isAlive = (pid: number): boolean => !['Z', 'X'].includes(statOf(pid)[0]!);
 
+/** Of its process group. */
+export const isLeader = (pid: number): boolean => statOf(pid)[2] === String(pid);
+
 /** Live children of a process. */
 export const childrenOf = (parent: number): number[] =>
   readdirSync('/proc')
@@ -130,12 +133,16 @@ export class ExecutionRoom {
   readonly folder = join(this.root, 'work');
   readonly home = join(this.root, 'home');
   readonly clock = new SystemClock();
-  readonly options = new ExecutionOptions(join(this.root, 'state'));
-  readonly supervision = new ProcessSupervision(this.options, this.clock);
-  readonly adapters = new AdapterRegistry(this.options, this.clock);
-  readonly runtime = new AcpAgentRuntime(this.adapters, this.supervision, this.clock);
+  readonly options: ExecutionOptions;
+  readonly supervision: ProcessSupervision;
+  readonly adapters: AdapterRegistry;
+  readonly runtime: AcpAgentRuntime;
 
-  constructor() {
+  constructor(environment = process.env) {
+    this.options = new ExecutionOptions(join(this.root, 'state'), environment);
+    this.supervision = new ProcessSupervision(this.options, this.clock);
+    this.adapters = new AdapterRegistry(this.options, this.clock);
+    this.runtime = new AcpAgentRuntime(this.adapters, this.supervision, this.clock);
     for (const folder of [this.folder, this.home, this.options.stateDir]) mkdirSync(folder, { recursive: true });
   }
 

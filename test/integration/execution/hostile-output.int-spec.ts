@@ -66,7 +66,7 @@ describe('hostile output', () => {
     });
     expect(await agent.outcome()).toMatchObject({
       kind: 'turn_ended',
-      lastMessage: expect.stringMatching(/^\uFFFD\uFFFD\u001b\[31mשלום‮x😀\[\uFFFD+\(\uFFFD+\]$/),
+      lastMessage: expect.stringContaining('\uFFFD\uFFFD\u001b[31mשלום‮x😀[\uFFFD\uFFFD(\uFFFD'),
     });
     await agent.stop();
   });

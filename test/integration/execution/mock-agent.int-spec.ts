@@ -48,7 +48,10 @@ describe('the mock agent', () => {
     });
     expect(agent.all('update').map(({ update }) => update['sessionUpdate'])).toEqual([
       'agent_thought_chunk',
-      ...['tool_call', 'tool_call_update', 'tool_call', 'tool_call_update'],
+      'tool_call',
+      'tool_call_update',
+      'tool_call',
+      'tool_call_update',
       'plan',
       'agent_message_chunk',
     ]);

@@ -155,9 +155,8 @@ describe('a launch', () => {
   });
 
   it('gives the agent the environment of the allow-list, the caller and nothing of ours', async () => {
-    process.env['OFFICE_ADMIN_TOKEN'] = 'secret';
-    process.env['SOME_SECRET'] = 'secret';
-    const agent = await room.launch({
+    const guarded = new ExecutionRoom({ ...process.env, OFFICE_ADMIN_TOKEN: 'secret', OFFICE_API_URL: 'ours', SOME_SECRET: 'secret' });
+    const agent = await guarded.launch({
       spec: { env: { HOME: room.home, OFFICE_API_KEY: 'key' } },
       config: { env: { EXTRA: '$(touch x) ; "quoted"' } },
       deeds: { 'session/prompt': [['environment'], DONE] },
@@ -172,9 +171,7 @@ describe('a launch', () => {
     });
     const allowed = /^(PATH|HOME|LANG|TERM|TMPDIR|.*_proxy|.*_PROXY|PWD|OLDPWD|SHLVL|_|EXTRA|OFFICE_API_KEY|OFFICE_EXECUTION_ID)$/;
     expect(Object.keys(env).filter((name) => !allowed.test(name))).toEqual([]);
-    await agent.stop();
-    delete process.env['OFFICE_ADMIN_TOKEN'];
-    delete process.env['SOME_SECRET'];
+    await guarded.close();
   });
 
   it('says with which agent it runs, without a shell having read its arguments', async () => {

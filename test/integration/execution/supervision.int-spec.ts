@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
@@ -7,7 +7,7 @@ import type { LaunchSpec } from '../../../src/execution/agent-runtime.js';
 import { GatedProcess } from '../../../src/execution/process/gated-process.js';
 import { killLeftovers } from '../../../src/execution/supervisor/kill-leftovers.js';
 import { recordFolder } from '../../../src/execution/supervisor/tree-record.js';
-import { ExecutionRoom, isAlive, processesOf, waitFor, type Deeds } from './execution-room.js';
+import { childrenOf, ExecutionRoom, isAlive, isLeader, processesOf, waitFor, type Deeds } from './execution-room.js';
 
 const HOST = join(import.meta.dirname, '..', '..', 'support', 'agents', 'execution-host.mjs');
 const room = new ExecutionRoom();
@@ -113,12 +113,18 @@ describe('when the server is killed', () => {
   });
 
   it('together with its supervisor, the next start ends what both left', async () => {
-    const host = await new Host([agentOf(), deaf(), withEscapee()]).ready();
+    const parent = agentOf({ 'session/prompt': [['child', { deaf: true }], ...WORKS] });
+    const host = await new Host([agentOf(), deaf(), withEscapee(), parent]).ready();
     host.kill('SIGSTOP');
     process.kill(host.supervisor, 'SIGKILL');
     host.kill();
     await waitFor('the supervisor to be gone', () => !isAlive(host.supervisor));
-    expect(host.agents().length).toBeGreaterThanOrEqual(4);
+    expect(host.agents().length).toBeGreaterThanOrEqual(6);
+    // Of this one only a child in its group is left.
+    const leader = processesOf(parent.executionId).find((pid) => childrenOf(pid).length > 0 && isLeader(pid))!;
+    process.kill(leader, 'SIGKILL');
+    await waitFor('its leader to be gone', () => !isAlive(leader));
+    expect(processesOf(parent.executionId)).not.toEqual([]);
     const ended = await killLeftovers(room.options.stateDir, room.clock);
     expect([...ended].sort()).toEqual(host.specs.map(({ executionId }) => executionId).sort());
     expect(host.agents()).toEqual([]);
@@ -169,6 +175,34 @@ describe('the lease', () => {
     }
     expect(renewing.agents()).toHaveLength(1);
     expect(alone.agents()).toHaveLength(1);
+  });
+});
+
+describe('a supervisor that cannot write its record', () => {
+  it('lets nothing start, goes on watching, and recovers', { timeout: 60_000 }, async () => {
+    const host = await new Host([agentOf()]).ready();
+    const { supervisor } = host;
+    rmSync(recordFolder(room.options.stateDir), { recursive: true });
+    const late = agentOf();
+    host.tell({ launch: late });
+    const outcome = await waitFor(
+      'the launch to fail',
+      () => host.said.find(({ executionId }) => executionId === late.executionId)?.outcome,
+    );
+    expect(outcome).toMatchObject({ kind: 'error', payload: expect.stringContaining('cannot keep a record') });
+    expect(isAlive(supervisor)).toBe(true);
+    mkdirSync(recordFolder(room.options.stateDir));
+    const next = agentOf({
+      'session/prompt': [
+        ['say', 'x'],
+        ['reply', { stopReason: 'end_turn' }],
+      ],
+    });
+    host.tell({ launch: next });
+    await waitFor('a launch', () => host.said.some(({ executionId }) => executionId === next.executionId));
+    host.kill();
+    await waitFor('no agent', () => host.agents().length === 0, 5_000);
+    await waitFor('nor one of the others', () => [late, next].flatMap(({ executionId }) => processesOf(executionId)).length === 0);
   });
 });
 

@@ -1,9 +1,10 @@
 import { Body, Controller, Get, Module, Param, Patch, Post, Query } from '@nestjs/common';
+import type { OpenAPIObject } from '@nestjs/swagger';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Allow } from '../../../src/access/allow.decorator.js';
 import { AccessModule } from '../../../src/access/access.module.js';
-import { encodeCursor } from '../../../src/platform/http/cursor.js';
+import { decodeCursor, encodeCursor } from '../../../src/platform/http/cursor.js';
 import {
   Flag,
   FromQuery,
@@ -23,6 +24,7 @@ import {
 } from '../../../src/platform/http/fields.decorator.js';
 import { PageQuery } from '../../../src/platform/http/page.dto.js';
 import { newId } from '../../../src/platform/ids.js';
+import { openApiFaults } from '../../support/open-api-rules.js';
 import { openOfficeApp } from '../../support/office-app.js';
 import type { OfficeApp } from '../../support/office-app.js';
 
@@ -68,7 +70,7 @@ class Probe {
   @Get('list')
   @Allow('public')
   list(@Query() query: FilterQuery): object {
-    return query;
+    return { ...query, after: decodeCursor(query.cursor) };
   }
   @Get('boom')
   @Allow('public')
@@ -172,6 +174,30 @@ describe('requests', () => {
         expect([inside.status, inside.body.code]).toEqual([400, 'validation_failed']);
       },
     );
+
+    it('is described field by field', async () => {
+      const document = (await office.ask('GET /api/docs-json')).body as unknown as OpenAPIObject;
+      const uuid = { type: 'string', format: 'uuid' };
+      expect(document.components?.schemas?.['EverythingBody']).toMatchObject({
+        required: ['text'],
+        properties: {
+          text: { type: 'string', minLength: 1, maxLength: 5 },
+          note: { type: 'string', nullable: true },
+          id: uuid,
+          count: { type: 'integer', minimum: 1, maximum: 9 },
+          flag: { type: 'boolean' },
+          word: { type: 'string', enum: ['a', 'b'] },
+          at: { type: 'string', format: 'date-time' },
+          slug: { type: 'string', pattern: '^[a-z]+$' },
+          ids: { type: 'array', items: uuid, maxItems: 2 },
+          words: { type: 'array', items: { enum: ['x', 'y'] } },
+          config: { type: 'object', additionalProperties: true },
+          seat: { $ref: '#/components/schemas/SeatBody' },
+          seats: { type: 'array', items: { $ref: '#/components/schemas/SeatBody' }, maxItems: 2 },
+        },
+      });
+      expect(openApiFaults(document).filter((fault) => fault.startsWith('the schema'))).toEqual([]);
+    });
 
     it('says every problem with its path, but not without end', async () => {
       const answer = await send({
@@ -277,8 +303,8 @@ describe('requests', () => {
     const list = (query: string) => office.ask(`GET /api/v1/probe/list${query}`);
 
     it('has its defaults, and is read as what it says', async () => {
-      expect((await list('')).body).toEqual({ limit: 50 });
-      expect((await list('?limit=200&archived=false&q=7')).body).toEqual({ limit: 200, archived: false, q: '7' });
+      expect((await list('')).body).toEqual({ limit: 50, after: null });
+      expect((await list('?limit=200&archived=false&q=7')).body).toEqual({ limit: 200, archived: false, q: '7', after: null });
     });
 
     it.each([
@@ -305,6 +331,11 @@ describe('requests', () => {
   });
 
   describe('a cursor', () => {
+    it('of ours comes back as the key it was made of', async () => {
+      const id = newId();
+      expect((await office.ask(`GET /api/v1/probe/list?cursor=${encodeCursor(id)}`)).body).toMatchObject({ after: id });
+    });
+
     it.each([
       'x',
       '%00',
@@ -316,9 +347,7 @@ describe('requests', () => {
       `${encodeCursor(newId())} `,
       'A'.repeat(400),
     ])('that is not ours is refused: %s', async (cursor) => {
-      const answer = await office.ask(`GET /api/v1/workspaces?cursor=${encodeURIComponent(decodeURIComponent(cursor))}`, {
-        token: office.adminToken,
-      });
+      const answer = await office.ask(`GET /api/v1/probe/list?cursor=${encodeURIComponent(decodeURIComponent(cursor))}`);
       expect(answer.status).toBe(400);
       expect(['invalid_cursor', 'validation_failed']).toContain(answer.body.code);
     });
