@@ -1,3 +1,5 @@
+import { ApiProperty } from '@nestjs/swagger';
+
 /** A kind of agent, as this host sees it. */
 export class AdapterView {
   id!: string;
@@ -11,6 +13,7 @@ export class AdapterView {
 }
 
 export class AdapterListView {
-  items!: AdapterView[];
-  next_cursor!: string | null;
+  @ApiProperty({ type: [AdapterView] }) items!: AdapterView[];
+  /** Always null: there are only a few. */
+  @ApiProperty({ type: String, nullable: true }) next_cursor!: string | null;
 }

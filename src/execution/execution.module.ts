@@ -1,7 +1,6 @@
 import { Module, type DynamicModule, type FactoryProvider } from '@nestjs/common';
 import { AcpAgentRuntime } from './acp-agent-runtime.service.js';
 import { AdapterRegistry } from './adapter-registry.service.js';
-import { AdaptersController } from './adapters.controller.js';
 import { AgentRuntime } from './agent-runtime.js';
 import { ExecutionOptions } from './execution-options.js';
 import { ProcessSupervision } from './supervisor/process-supervision.service.js';
@@ -13,7 +12,6 @@ export class ExecutionModule {
     return {
       module: ExecutionModule,
       global: true,
-      controllers: [AdaptersController],
       providers: [
         { provide: ExecutionOptions, ...options },
         ProcessSupervision,

@@ -1,5 +1,7 @@
 import { Injectable } from '@nestjs/common';
+import { Batches } from '../platform/database/batches.js';
 import { sqlList } from '../platform/database/sql-list.js';
+import type { Tx } from '../platform/database/tx.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { sourcesOf } from '../sessions/domain/session-state.js';
 import type { ClaimedRun } from './claim.js';
@@ -10,53 +12,71 @@ export interface Owner {
   readonly leaseSec: number;
 }
 
+const MARK_LAUNCHED = `
+  with launched as (
+    update runs r set launched_at = clock_timestamp() from unnest($1::uuid[], $2::int[]) as l(id, generation)
+     where r.id = l.id and r.generation = l.generation and r.status = 'running' and r.stop_requested_at is null
+    returning r.id, r.generation, r.launched_at
+  )
+  update run_attempts a set launched_at = l.launched_at from launched l
+   where a.run_id = l.id and a.generation = l.generation returning a.run_id`;
+
+const MARK_STARTED = `
+  with started as (
+    update runs set started_at = clock_timestamp()
+     where workspace_id = $1 and id = $2 and generation = $3 and status = 'running'
+    returning id, generation, session_id, claimed_at, started_at
+  ), attempt as (
+    update run_attempts a set started_at = s.started_at from started s where a.run_id = s.id and a.generation = s.generation
+  )
+  update task_sessions t
+     set state = 'RUNNING', turns = t.turns + 1, prompted_at = s.claimed_at, updated_at = now(), acp_session_id = $4,
+         acp_session_history = case when t.acp_session_id is distinct from $4 and t.acp_session_id is not null
+           then t.acp_session_history || to_jsonb(t.acp_session_id) else t.acp_session_history end
+    from started s
+   where t.workspace_id = $1 and t.id = s.session_id and t.state in (${sqlList(sourcesOf('RUNNING'))})
+  returning t.id`;
+
 /** What the owner of a running run writes while it works. Every statement names the generation: a stale one changes nothing. */
 @Injectable()
 export class RunOwnership {
+  private readonly launches = new Batches<ClaimedRun, boolean>(
+    (runs) => this.launchAll(runs),
+    50,
+    ({ runId }) => runId,
+  );
+
   constructor(private readonly unitOfWork: UnitOfWork) {}
 
   /** Committed before anything is spawned. False: a stop was asked for, or the run is no longer ours; launch nothing. */
-  async markLaunched(run: ClaimedRun): Promise<boolean> {
-    const launched = await this.unitOfWork.statement(
-      `with launched as (
-         update runs set launched_at = clock_timestamp()
-          where workspace_id = $1 and id = $2 and generation = $3 and status = 'running' and stop_requested_at is null
-         returning id, generation, launched_at
-       )
-       update run_attempts a set launched_at = l.launched_at from launched l
-        where a.run_id = l.id and a.generation = l.generation returning a.run_id`,
-      [run.workspaceId, run.runId, run.generation],
-    );
-    return launched.length === 1;
+  markLaunched(run: ClaimedRun): Promise<boolean> {
+    return this.launches.ask(run);
+  }
+
+  private async launchAll(runs: readonly ClaimedRun[]): Promise<boolean[]> {
+    const launched = await this.unitOfWork.statement<{ run_id: string }>(MARK_LAUNCHED, [
+      runs.map(({ runId }) => runId),
+      runs.map(({ generation }) => generation),
+    ]);
+    const ours = new Set(launched.map(({ run_id }) => run_id));
+    return runs.map(({ runId }) => ours.has(runId));
+  }
+
+  /** The conversation is there and has been told its prompt: from here on a resume returns to it. */
+  async markStarted(run: ClaimedRun, acpSessionId: string): Promise<void> {
+    await this.unitOfWork.run(run.workspaceId, async (tx) => {
+      if (!(await this.recordStart(tx, run, acpSessionId))) return;
+      tx.emit('office.task.session.updated', { session_id: run.sessionId, task_id: run.taskId, state: 'RUNNING' });
+    });
   }
 
   /**
-   * The conversation is there and has been told its prompt: from here on a resume returns to it. `prompted_at` is the
-   * moment of the claim, because the prompt says what was known then and comments may have come since.
+   * The part of it for a caller that has a transaction. False: the run is not ours any more. `prompted_at` is the moment
+   * of the claim, because the prompt says what was known then and comments may have come since.
    */
-  async markStarted(run: ClaimedRun, acpSessionId: string): Promise<void> {
-    await this.unitOfWork.run(run.workspaceId, async (tx) => {
-      const [started] = await tx.prepared<{ state: string }>(
-        `with started as (
-           update runs set started_at = clock_timestamp()
-            where workspace_id = $1 and id = $2 and generation = $3 and status = 'running'
-           returning id, generation, session_id, claimed_at
-         ), attempt as (
-           update run_attempts a set started_at = clock_timestamp() from started s
-            where a.run_id = s.id and a.generation = s.generation
-         )
-         update task_sessions t
-            set state = 'RUNNING', turns = t.turns + 1, prompted_at = s.claimed_at, updated_at = now(), acp_session_id = $4,
-                acp_session_history = case when t.acp_session_id is distinct from $4 and t.acp_session_id is not null
-                  then t.acp_session_history || to_jsonb(t.acp_session_id) else t.acp_session_history end
-           from started s
-          where t.workspace_id = $1 and t.id = s.session_id and t.state in (${sqlList(sourcesOf('RUNNING'))})
-         returning t.state`,
-        [run.workspaceId, run.runId, run.generation, acpSessionId],
-      );
-      if (started === undefined) return;
-      tx.emit('office.task.session.updated', { session_id: run.sessionId, task_id: run.taskId, state: 'RUNNING' });
-    });
+  async recordStart(tx: Tx, run: { readonly runId: string; readonly generation: number }, acpSessionId: string): Promise<boolean> {
+    const started = await tx.prepared(MARK_STARTED, [tx.workspaceId, run.runId, run.generation, acpSessionId]);
+    return started.length === 1;
   }
 
   /** A line in the run's own log that a person can read later, for what is not visible from its row. */

@@ -1,6 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { mkdir } from 'node:fs/promises';
-import { AgentRuntime, type ExecutionEvent, type LaunchSpec } from '../execution/agent-runtime.js';
+import { AgentRuntime, type LaunchSpec } from '../execution/agent-runtime.js';
 import { OfficeSettings } from '../platform/config/office-settings.js';
 import { Nudges } from '../platform/database/nudges.js';
 import { Clock } from '../platform/clock/clock.js';
@@ -12,6 +12,12 @@ import { AgentConfigs } from './agent-configs.service.js';
 import { LiveRuns } from './live-runs.js';
 import { Persistence } from './persistence.js';
 import { RunMetrics } from './run-metrics.js';
+import { StartRecord } from './start-record.js';
+
+interface Ended {
+  readonly result: Result;
+  readonly unrecordedStart?: string | undefined;
+}
 
 const LAUNCH_GRACE_MS = 5_000;
 const START_MS = 60_000;
@@ -40,8 +46,8 @@ export class RunDriver {
     const began = this.clock.monotonicMs();
     this.live.add(run);
     try {
-      const result = await this.resultOf(run);
-      const settled = await this.settle(run, result);
+      const { result, unrecordedStart } = await this.resultOf(run);
+      const settled = await this.settle({ ...run, unrecordedStart }, result);
       this.metrics.settled(settled, result, this.clock.monotonicMs() - began);
       this.logger.log({ ...namesOf(run), settled, result: result.kind }, 'run ended');
     } catch (error) {
@@ -55,35 +61,37 @@ export class RunDriver {
     }
   }
 
-  private async resultOf(run: ClaimedRun): Promise<Result> {
+  private async resultOf(run: ClaimedRun): Promise<Ended> {
     try {
       return await this.execute(run);
     } catch (error) {
       this.logger.error({ ...namesOf(run), err: error }, 'agent could not be launched');
-      return failedBeforeStart(run, error);
+      return { result: failedBeforeStart(run, error) };
     }
   }
 
-  private async execute(run: ClaimedRun): Promise<Result> {
+  private async execute(run: ClaimedRun): Promise<Ended> {
     // A conversation that has begun must find its folder as it left it; anything else may have it made.
     if (run.acpSessionId === null) await mkdir(run.folder, { recursive: true, mode: 0o700 });
     const spec = await this.specOf(run);
     const ours = await this.persistence.untilHeard(() => this.ownership.markLaunched(run));
-    if (!ours) return { kind: 'stopped', reason: 'stopped before the launch' };
+    if (!ours) return { result: { kind: 'stopped', reason: 'stopped before the launch' } };
     await this.runtime.launch(spec);
+    let start: StartRecord | undefined;
     for await (const event of this.runtime.subscribeEvents(run.executionId)) {
-      if (event.type === 'outcome') return event.outcome;
-      await this.record(run, event);
+      if (event.type === 'outcome') return { result: event.outcome, unrecordedStart: await start?.orLeaveIt() };
+      if (event.type !== 'session_ready') continue;
+      start = new StartRecord(event.acpSessionId, () =>
+        this.persistence.untilHeard(() => this.ownership.markStarted(run, event.acpSessionId)),
+      );
+      if (event.loadFailure !== null) await this.noteLoadFailure(run, event.loadFailure);
     }
     throw new Error('the execution ended without an outcome');
   }
 
-  private async record(run: ClaimedRun, event: ExecutionEvent): Promise<void> {
-    if (event.type !== 'session_ready') return;
-    await this.persistence.untilHeard(() => this.ownership.markStarted(run, event.acpSessionId));
-    if (event.loadFailure === null) return;
-    await this.persistence.untilHeard(() =>
-      this.ownership.note(run, 'session.load_failed', 'warn', { acp_session_id: run.acpSessionId, error: event.loadFailure }),
+  private noteLoadFailure(run: ClaimedRun, error: string): Promise<void> {
+    return this.persistence.untilHeard(() =>
+      this.ownership.note(run, 'session.load_failed', 'warn', { acp_session_id: run.acpSessionId, error }),
     );
   }
 
@@ -117,7 +125,7 @@ export class RunDriver {
   }
 
   /** A result that the database will not take (a bug of ours) must not leave the run running: it fails with that as its reason. */
-  private async settle(run: ClaimedRun, result: Result): Promise<Settled> {
+  private async settle(run: ClaimedRun & Pick<Ended, 'unrecordedStart'>, result: Result): Promise<Settled> {
     try {
       return await this.persistence.untilHeard(() => this.settlement.settle(run, result));
     } catch (error) {

@@ -12,6 +12,8 @@ export interface SettledRun {
   readonly agentId: string;
   readonly taskId: string | null;
   readonly sessionId: string;
+  /** The ACP session that this attempt began, where its start was not worth a commit of its own any more. */
+  readonly unrecordedStart?: string | undefined;
 }
 
 /** The rows a run's end touches, locked. Null where the run has no task. */
@@ -49,21 +51,22 @@ export interface LockedRun {
 }
 
 /**
- * One statement, four locks, in the order that holds everywhere: task, run, session, agent (contract 5). Each part depends
- * on the one before through a sub-select that PostgreSQL has to finish before it may scan, hence before it may lock.
+ * One statement, four kinds of locks, in the order that holds everywhere: tasks, runs, sessions, agents, each kind by id
+ * (contract 5). Each part depends on the one before through a sub-select that PostgreSQL has to finish before it may
+ * lock; the order within a kind holds because locks are taken above the sort.
  */
 const LOCK = `
   with t as materialized (
     select id, identifier, title, state, (archived_at is not null or deleted_at is not null) as over
-      from tasks where workspace_id = $1 and id = $3 for no key update
+      from tasks where workspace_id = $1 and id = any($3::uuid[]) order by id for no key update
   ), r as materialized (
-    select id, generation, status, launched_at, stop_requested_reason, scope, session_id, agent_id, lease_host_id, lease_boot_id
-      from runs where workspace_id = $1 and id = $2 and (select count(*) from t) >= 0 for no key update
+    select id, generation, status, launched_at, stop_requested_reason, scope, session_id, agent_id, task_id, lease_host_id, lease_boot_id
+      from runs where workspace_id = $1 and id = any($2::uuid[]) and (select count(*) from t) >= 0 order by id for no key update
   ), s as materialized (
-    select id, state from task_sessions where workspace_id = $1 and id = (select session_id from r) for no key update
+    select id, state from task_sessions where workspace_id = $1 and id = any(array(select session_id from r)) order by id for no key update
   ), a as materialized (
     select id, workspace_id, name, lifecycle, consecutive_failures, failure_threshold, pause_reason, pause_source, current_pause_id
-      from agent_instances where workspace_id = $1 and id = $4 and (select count(*) from s) >= 0 for no key update
+      from agent_instances where workspace_id = $1 and id = any($4::uuid[]) and (select count(*) from s) >= 0 order by id for no key update
   )
   select jsonb_build_object('id', r.id, 'generation', r.generation, 'status', r.status, 'launched', r.launched_at is not null,
            'stopReason', r.stop_requested_reason, 'scope', r.scope, 'hostId', r.lease_host_id, 'bootId', r.lease_boot_id) as run,
@@ -74,53 +77,65 @@ const LOCK = `
            'workspaceThreshold', (select agent_failure_threshold from workspace_settings w where w.workspace_id = a.workspace_id),
            'pauseReason', a.pause_reason, 'pauseSource', a.pause_source, 'currentPauseId', a.current_pause_id,
            'otherLiveRuns', (select count(*)::int from runs x where x.agent_id = a.id and x.status = 'running' and x.id <> r.id)) as agent
-    from r left join t on true left join s on true join a on true`;
+    from r left join t on t.id = r.task_id left join s on s.id = r.session_id join a on a.id = r.agent_id`;
+
+const COMPLETE = `
+  with c as (
+    select * from jsonb_to_recordset($2::jsonb) as c(
+      run_id uuid, generation int, agent_id uuid, task_id uuid, session_id uuid, session text, stop_reason text, usage jsonb)
+  ), ended as (
+    update runs r set status = 'completed', finished_at = clock_timestamp(), stop_reason = c.stop_reason, usage = c.usage,
+           lease_host_id = null, lease_boot_id = null, lease_expires_at = null
+      from c where r.workspace_id = $1 and r.id = c.run_id and r.generation = c.generation and r.status = 'running'
+    returning r.id, r.generation, r.finished_at, r.usage
+  ), attempts as (
+    update run_attempts a set outcome = 'turn_ended', finished_at = e.finished_at, usage = e.usage
+      from ended e where a.run_id = e.id and a.generation = e.generation
+  ), sessions as (
+    update task_sessions s set state = c.session, updated_at = now() from c where s.workspace_id = $1 and s.id = c.session_id
+  ), agents as (
+    update agent_instances a set consecutive_failures = 0, last_run_finished_at = clock_timestamp()
+      from c where a.workspace_id = $1 and a.id = c.agent_id
+  ), resolved as (
+    insert into inbox_dismissals (user_id, item_kind, item_id, workspace_id)
+    select $3, 'agent_run_failed', r.id, $1 from c join runs r on r.agent_id = c.agent_id and r.task_id = c.task_id
+     where r.workspace_id = $1 and ${OPEN_FAILURE}
+    on conflict do nothing returning item_id
+  )
+  select g.item_id, r.agent_id from resolved g join runs r on r.id = g.item_id order by g.item_id`;
 
 /** Writes of a run's end that need no decision of their own. All under the locks above. */
 @Injectable()
 export class SettlementRepository {
-  async lock(tx: Tx, runId: string, taskId: string | null, agentId: string): Promise<LockedRun | undefined> {
-    const [locked] = await tx.prepared<LockedRun>(LOCK, [tx.workspaceId, runId, taskId, agentId]);
-    return locked;
+  /** What of `runs` is there, by run id. */
+  async lock(tx: Tx, runs: readonly SettledRun[]): Promise<ReadonlyMap<string, LockedRun>> {
+    const taskIds = runs.flatMap(({ taskId }) => (taskId === null ? [] : [taskId]));
+    const locked = await tx.prepared<LockedRun>(LOCK, [
+      tx.workspaceId,
+      runs.map(({ runId }) => runId),
+      taskIds,
+      runs.map(({ agentId }) => agentId),
+    ]);
+    return new Map(locked.map((one) => [one.run.id, one]));
   }
 
-  /** The good end, in one statement. Answers the failure items of the pair that it resolves. */
+  /** The good end, of many at once. Answers the failure items of their pairs that it resolves. */
   async complete(
     tx: Tx,
-    run: SettledRun,
-    end: { stopReason: string; usage: object | null; session: SessionState },
-  ): Promise<{ item_id: string }[]> {
-    return tx.prepared<{ item_id: string }>(
-      `with ended as (
-         update runs set status = 'completed', finished_at = clock_timestamp(), stop_reason = $4, usage = $5,
-                lease_host_id = null, lease_boot_id = null, lease_expires_at = null
-          where workspace_id = $1 and id = $2 and generation = $3 and status = 'running'
-         returning id, generation, finished_at
-       ), attempt as (
-         update run_attempts a set outcome = 'turn_ended', finished_at = e.finished_at, usage = $5
-           from ended e where a.run_id = e.id and a.generation = e.generation
-       ), session as (
-         update task_sessions set state = $6, updated_at = now() where workspace_id = $1 and id = $7
-       ), agent as (
-         update agent_instances set consecutive_failures = 0, last_run_finished_at = clock_timestamp() where workspace_id = $1 and id = $8
-       )
-       insert into inbox_dismissals (user_id, item_kind, item_id, workspace_id)
-       select $10, 'agent_run_failed', r.id, $1 from runs r
-        where r.workspace_id = $1 and r.agent_id = $8 and r.task_id = $9 and ${OPEN_FAILURE}
-       on conflict do nothing returning item_id`,
-      [
-        tx.workspaceId,
-        run.runId,
-        run.generation,
-        end.stopReason,
-        end.usage,
-        end.session,
-        run.sessionId,
-        run.agentId,
-        run.taskId,
-        SYSTEM_USER_ID,
-      ],
-    );
+    ends: readonly { run: SettledRun; stopReason: string; usage: object | null; session: SessionState }[],
+  ): Promise<{ item_id: string; agent_id: string }[]> {
+    if (ends.length === 0) return [];
+    const rows = ends.map(({ run, stopReason, usage, session }) => ({
+      run_id: run.runId,
+      generation: run.generation,
+      agent_id: run.agentId,
+      task_id: run.taskId,
+      session_id: run.sessionId,
+      session,
+      stop_reason: stopReason,
+      usage,
+    }));
+    return tx.prepared<{ item_id: string; agent_id: string }>(COMPLETE, [tx.workspaceId, JSON.stringify(rows), SYSTEM_USER_ID]);
   }
 
   /** Every other end of the run, its attempt, its session and its agent's clock. */

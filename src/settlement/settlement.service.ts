@@ -3,10 +3,12 @@ import type { Evidence, Usage } from '../execution/agent-runtime.js';
 import { summary } from '../execution/domain/error-payload.js';
 import { failedTitle } from '../inbox/domain/item-title.js';
 import { Interruptions } from '../inbox/interruptions.service.js';
+import { Batches } from '../platform/database/batches.js';
 import { brokenConstraint } from '../platform/database/sqlstate.js';
 import type { Tx } from '../platform/database/tx.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { cutBytes } from '../platform/text/storable.js';
+import { RunOwnership } from '../runs/run-ownership.service.js';
 import { isOver, restOf } from '../sessions/domain/session-state.js';
 import { CommentService } from '../tasks/comment.service.js';
 import { endingOf, sessionAfter, type Ending, type Result } from './domain/ending.js';
@@ -16,6 +18,23 @@ import { tellAgent, tellRun, tellSession } from './tell.js';
 
 const EVENT_TEXT_BYTES = 4 * 1024;
 const COMMENT_BYTES = 32 * 1024;
+/** How many ends may share a transaction: enough to share commits under load, few enough to hold locks briefly. */
+const TOGETHER = 16;
+
+interface End {
+  readonly run: SettledRun;
+  readonly result: Result;
+}
+
+interface Judged extends End {
+  readonly locked: LockedRun;
+  readonly ending: Ending;
+}
+
+interface Resolved {
+  readonly item_id: string;
+  readonly agent_id: string;
+}
 
 /** `stale`: the run was not this owner's any more; nothing changed but, once, the attempt's late result. */
 export type Settled = Ending['status'] | 'merged' | 'stale';
@@ -26,18 +45,38 @@ export type Settled = Ending['status'] | 'merged' | 'stale';
  */
 @Injectable()
 export class SettlementService {
+  private readonly batches = new Map<string, Batches<End, Settled>>();
+
   constructor(
     private readonly unitOfWork: UnitOfWork,
+    private readonly ownership: RunOwnership,
     private readonly rows: SettlementRepository,
     private readonly failures: FailureRecorder,
     private readonly interruptions: Interruptions,
     private readonly comments: CommentService,
   ) {}
 
-  async settle(run: SettledRun, result: Result): Promise<Settled> {
+  /** Settlements of one workspace that come at the same time share a transaction, at most one of each agent. */
+  settle(run: SettledRun, result: Result): Promise<Settled> {
+    let batches = this.batches.get(run.workspaceId);
+    if (batches === undefined) {
+      batches = new Batches(
+        (ends) => this.settleTogether(run.workspaceId, ends),
+        TOGETHER,
+        (end) => end.run.agentId,
+      );
+      this.batches.set(run.workspaceId, batches);
+    }
+    const settled = batches.ask({ run, result });
+    return settled.finally(() => {
+      if (this.batches.get(run.workspaceId)?.idle) this.batches.delete(run.workspaceId);
+    });
+  }
+
+  private async settleTogether(workspaceId: string, ends: readonly End[]): Promise<Settled[]> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.unitOfWork.run(run.workspaceId, (tx) => this.settleIn(tx, run, result));
+        return await this.unitOfWork.run(workspaceId, (tx) => this.settleIn(tx, ends));
       } catch (error) {
         // A wake queued the pair's next run between our look and our write; the next look finds it and merges.
         if (attempt === 5 || !brokenConstraint(error)?.startsWith('runs_one_waiting_per_')) throw error;
@@ -45,17 +84,33 @@ export class SettlementService {
     }
   }
 
-  private async settleIn(tx: Tx, run: SettledRun, result: Result): Promise<Settled> {
-    const locked = await this.rows.lock(tx, run.runId, run.taskId, run.agentId);
-    if (locked === undefined || locked.run.status !== 'running' || locked.run.generation !== run.generation) {
-      await this.rows.keepLate(tx, run.runId, run.generation, lateResult(result));
-      return 'stale';
-    }
-    const ending = endingOf(result, locked.run);
+  private async settleIn(tx: Tx, ends: readonly End[]): Promise<Settled[]> {
+    const rows = await this.rows.lock(
+      tx,
+      ends.map(({ run }) => run),
+    );
+    const judged = ends.map(({ run, result }) => {
+      const locked = rows.get(run.runId);
+      const ours = locked !== undefined && locked.run.status === 'running' && locked.run.generation === run.generation;
+      return ours ? { run, result, locked, ending: endingOf(result, locked.run) } : { run, result, locked: null };
+    });
+    const resolved = await this.completeAll(tx, judged);
+    const settled: Settled[] = [];
+    for (const one of judged) settled.push(one.locked === null ? await this.tooLate(tx, one.run, one.result) : await this.end(tx, one, resolved));
+    return settled;
+  }
+
+  private async tooLate(tx: Tx, run: SettledRun, result: Result): Promise<Settled> {
+    await this.rows.keepLate(tx, run.runId, run.generation, lateResult(result));
+    return 'stale';
+  }
+
+  private async end(tx: Tx, { run, locked, ending, result }: Judged, resolved: readonly Resolved[]): Promise<Settled> {
     tx.nudge('work');
+    if (ending.status !== 'completed' && run.unrecordedStart !== undefined) await this.ownership.recordStart(tx, run, run.unrecordedStart);
     switch (ending.status) {
       case 'completed':
-        return this.complete(tx, run, locked, ending);
+        return this.complete(tx, run, locked, ending, resolved);
       case 'cancelled':
         return this.cancel(tx, run, locked, ending);
       case 'queued':
@@ -66,9 +121,26 @@ export class SettlementService {
     }
   }
 
-  private async complete(tx: Tx, run: SettledRun, locked: LockedRun, ending: Ending & { status: 'completed' }): Promise<Settled> {
-    const session = sessionAfter(ending, locked.session.state, restOf(true));
-    const resolved = await this.rows.complete(tx, run, { stopReason: ending.stopReason, usage: usageRow(ending.usage), session });
+  /** The rows of all good ends in one statement. What is told of each follows in its place. */
+  private async completeAll(tx: Tx, judged: readonly (Judged | { readonly locked: null })[]): Promise<Resolved[]> {
+    const good = [];
+    for (const one of judged) {
+      if (one.locked === null || one.ending.status !== 'completed') continue;
+      const { run, locked, ending } = one;
+      if (run.unrecordedStart !== undefined) await this.ownership.recordStart(tx, run, run.unrecordedStart);
+      const session = sessionAfter(ending, locked.session.state, restOf(true));
+      good.push({ run, stopReason: ending.stopReason, usage: usageRow(ending.usage), session });
+    }
+    return this.rows.complete(tx, good);
+  }
+
+  private async complete(
+    tx: Tx,
+    run: SettledRun,
+    locked: LockedRun,
+    ending: Ending & { status: 'completed' },
+    resolved: readonly Resolved[],
+  ): Promise<Settled> {
     if (
       run.taskId !== null &&
       ending.lastMessage !== null &&
@@ -84,8 +156,8 @@ export class SettlementService {
       });
     }
     tellRun(tx, run, 'completed');
-    tellSession(tx, run, session);
-    for (const { item_id } of resolved) {
+    tellSession(tx, run, sessionAfter(ending, locked.session.state, restOf(true)));
+    for (const { item_id } of resolved.filter(({ agent_id }) => agent_id === run.agentId)) {
       tx.emit('office.inbox_item', {
         kind: 'agent_run_failed',
         item_id,

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { AccessModule } from '../access/access.module.js';
+import { AdaptersController } from './adapters.controller.js';
 import { HostController } from './host.controller.js';
 import { HostRegistry } from './host-registry.service.js';
 import { MemberService } from './member.service.js';
@@ -12,7 +13,7 @@ import { WorkspaceService } from './workspace.service.js';
 /** Tenants with their settings, members and secrets, and the hosts that work for all of them. Needs a `WorkspaceFurnishing`. */
 @Module({
   imports: [AccessModule],
-  controllers: [WorkspaceController, HostController],
+  controllers: [WorkspaceController, HostController, AdaptersController],
   providers: [WorkspaceService, MemberService, SecretService, SecretStore, SecretsKey, HostRegistry],
   exports: [SecretStore, HostRegistry],
 })

@@ -8,6 +8,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -172,6 +173,21 @@ describe('the embedded PostgreSQL', () => {
     ]);
     const group = execFileSync('ps', ['-o', 'pgid=', '-p', String(processOfPostgres(office))], { encoding: 'utf8' });
     expect(Number(group)).toBe(processOfPostgres(office));
+  });
+
+  it('never makes an empty database in place of one that went away under a live server', async () => {
+    const OFFICE_DATA_DIR = newDataDir();
+    const [place, away] = [join(OFFICE_DATA_DIR, 'postgres'), join(OFFICE_DATA_DIR, 'away')];
+    const office = start({ OFFICE_DATA_DIR });
+    const { databaseUrl, host } = await office.ready();
+    await office.until(() => office.written >= 3);
+    renameSync(place, away);
+    process.kill(processOfPostgres(office), 'SIGKILL');
+    await office.until(() => office.logged.at(-1) === 'embedded PostgreSQL does not start again, still trying');
+    expect(existsSync(place)).toBe(false);
+    renameSync(away, place);
+    await office.until(() => office.logged.at(-1) === 'embedded PostgreSQL is back');
+    expect(await query(databaseUrl, `select from written where boot = '${host.bootId}' and n = 3`)).toHaveLength(1);
   });
 
   it('is set up anew when its first set-up was killed half-way', async () => {

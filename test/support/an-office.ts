@@ -35,6 +35,7 @@ export class AnOffice {
     this.ownership = new RunOwnership(db.unitOfWork);
     this.settlement = new SettlementService(
       db.unitOfWork,
+      this.ownership,
       new SettlementRepository(),
       new FailureRecorder(this.dismissals),
       new Interruptions(),

@@ -27,7 +27,7 @@ export function readProcess(pid: number): ProcessRow | null {
     return null;
   }
   try {
-    return parseStat(pid, line.latin1Slice(0, readSync(descriptor, line, 0, line.length, 0)));
+    return parseStat(pid, line.toString('latin1', 0, readSync(descriptor, line, 0, line.length, 0)));
   } catch {
     // It has ended since.
     return null;

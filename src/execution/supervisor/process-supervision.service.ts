@@ -3,10 +3,10 @@ import { Clock } from '../../platform/clock/clock.js';
 import { newId } from '../../platform/ids.js';
 import { ExecutionOptions } from '../execution-options.js';
 import type { AgentTree } from '../process/agent-tree.js';
-import { LeaseOver, SupervisorLink } from './supervisor-link.js';
+import { RegistrationRefused, SupervisorLink } from './supervisor-link.js';
 import { newRecordFile } from './tree-record.js';
 
-const START_MS = 10_000;
+const START_MS = 5_000;
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 5_000;
 const LEAVE_MS = 6_000;
@@ -34,7 +34,7 @@ export class ProcessSupervision {
     return this.link?.pid;
   }
 
-  /** Resolves once the supervisor will end this tree whatever happens to us. Rejects when the lease is over or no supervisor starts. */
+  /** Resolves once the supervisor will end this tree whatever happens to us. Rejects when it must not start. */
   async register(tree: AgentTree): Promise<void> {
     this.trees.set(tree.executionId, tree);
     try {
@@ -77,7 +77,7 @@ export class ProcessSupervision {
       try {
         return await (this.link ?? this.start()).register([tree]);
       } catch (error) {
-        if (error instanceof LeaseOver || this.clock.monotonicMs() >= giveUpAt) throw error;
+        if (error instanceof RegistrationRefused || this.clock.monotonicMs() >= giveUpAt) throw error;
       }
       await this.clock.sleep(pause);
     }
@@ -104,8 +104,8 @@ export class ProcessSupervision {
         await (this.link ?? this.start()).register([...this.trees.values()]);
         return;
       } catch (error) {
-        // A lease that is over is being enforced right now; a supervisor that ended again has said so itself.
-        if (error instanceof LeaseOver) return;
+        // It watches them all the same (or is ending them); one that ended again has said so itself.
+        if (error instanceof RegistrationRefused) return;
       }
       await this.clock.sleep(pause);
     }

@@ -5,12 +5,9 @@ import type { AgentTree } from '../process/agent-tree.js';
 import { ByteTail } from '../process/byte-tail.js';
 import type { FromSupervisor, ToSupervisor } from './supervisor-protocol.js';
 
-/** The lease is over, so that nothing may be started. */
-export class LeaseOver extends Error {
-  constructor() {
-    super('the lease of this host is over');
-    this.name = 'LeaseOver';
-  }
+/** The supervisor lives and watches, but says that nothing new may start; asking again would change nothing. */
+export class RegistrationRefused extends Error {
+  override readonly name = 'RegistrationRefused';
 }
 
 /** One running supervisor process, seen from the server. It neither keeps the server's event loop alive nor its terminal. */
@@ -47,7 +44,7 @@ export class SupervisorLink {
     return this.child.pid;
   }
 
-  /** Resolves once all of them are on record. Rejects with `LeaseOver`, when that fails, or when this supervisor has ended. */
+  /** Resolves once all of them are on record. Rejects with `RegistrationRefused`, or when this supervisor has ended. */
   register(trees: readonly AgentTree[]): Promise<void> {
     if (this.over !== null) return Promise.reject(new Error(`the supervisor ended: ${this.over}`));
     const number = ++this.number;
@@ -73,8 +70,8 @@ export class SupervisorLink {
   private hear({ say, number, problem }: FromSupervisor): void {
     const waiting = this.waiting.get(number);
     this.waiting.delete(number);
-    if (say === 'refused') waiting?.reject(new LeaseOver());
-    else if (say === 'unrecorded') waiting?.reject(new Error(`the supervisor cannot keep a record: ${problem}`));
+    if (say === 'refused') waiting?.reject(new RegistrationRefused('the lease of this host is over'));
+    else if (say === 'unrecorded') waiting?.reject(new RegistrationRefused(`the supervisor cannot keep a record: ${problem}`));
     else waiting?.resolve();
   }
 }

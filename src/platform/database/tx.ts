@@ -1,7 +1,7 @@
-import type { ClientBase, QueryResultRow } from 'pg';
-import { QueryFailedError, type EntityManager } from 'typeorm';
+import type { ClientBase } from 'pg';
+import type { EntityManager } from 'typeorm';
 import type { OfficeEventName, OfficeEvents } from '../events/office-events.js';
-import { statementName } from './prepared.js';
+import { prepared } from './prepared.js';
 
 /** What other processes should look at once this has committed. The table is the truth; a nudge only saves a poll. */
 export type Nudge = 'work' | 'stop' | 'events';
@@ -27,12 +27,7 @@ export class Tx {
 
   /** As `query`, with the plan kept by the connection; for large constant statements of hot paths. */
   async prepared<Row>(sql: string, parameters: readonly unknown[] = []): Promise<Row[]> {
-    const client = (await this.manager.queryRunner!.connect()) as ClientBase;
-    try {
-      return (await client.query<Row & QueryResultRow>({ name: statementName(sql), text: sql, values: parameters as unknown[] })).rows;
-    } catch (error) {
-      throw new QueryFailedError(sql, undefined, error as Error);
-    }
+    return prepared<Row>((await this.manager.queryRunner!.connect()) as ClientBase, sql, parameters);
   }
 
   emit<E extends OfficeEventName>(action: E, payload: OfficeEvents[E]): void {
@@ -45,7 +40,7 @@ export class Tx {
   }
 }
 
-export function rowsOf<Row>(answer: unknown): Row[] {
+function rowsOf<Row>(answer: unknown): Row[] {
   const rows = answer as unknown[];
   return (rows.length === 2 && Array.isArray(rows[0]) && typeof rows[1] === 'number' ? rows[0] : rows) as Row[];
 }

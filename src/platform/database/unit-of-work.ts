@@ -1,10 +1,12 @@
 import { Injectable } from '@nestjs/common';
+import type { ClientBase } from 'pg';
 import { DataSource } from 'typeorm';
 import { Clock } from '../clock/clock.js';
 import { Nudges } from './nudges.js';
 import { storableJson } from '../text/storable.js';
 import { isRetryable } from './sqlstate.js';
-import { rowsOf, Tx } from './tx.js';
+import { prepared } from './prepared.js';
+import { Tx } from './tx.js';
 
 const ATTEMPTS = 4;
 
@@ -43,7 +45,10 @@ export class UnitOfWork {
 
   /** One writing statement that is a whole change by itself and tells nobody: commits with itself, repeated on a deadlock. */
   async statement<Row>(sql: string, parameters: readonly unknown[] = []): Promise<Row[]> {
-    return this.retrying(async () => rowsOf<Row>(await this.dataSource.query(sql, parameters as unknown[])));
+    return this.retrying(async () => {
+      await using runner = this.dataSource.createQueryRunner();
+      return prepared<Row>((await runner.connect()) as ClientBase, sql, parameters);
+    });
   }
 
   /** Reads outside a transaction: one statement, its own snapshot. */

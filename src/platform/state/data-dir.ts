@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { chmod, mkdir, readdir, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { StartError } from '../errors/start-error.js';
 import { readOrMake } from './durable-file.js';
 import { FolderLock, FolderLocked } from './folder-lock.js';
@@ -37,9 +37,12 @@ export class DataDir {
     try {
       await makePrivate(path);
       const lock = await FolderLock.take(join(path, STATE));
-      const id = (await readOrMake(join(path, STATE, 'host-id'), () => `${randomUUID()}\n`)).trim();
-      if (!/^[0-9a-f-]{36}$/.test(id)) throw new StartError(`The file ${join(path, STATE, 'host-id')} holds no host id.`);
-      return new DataDir(path, { id, bootId: randomUUID() }, lock);
+      try {
+        return new DataDir(path, { id: await hostId(join(path, STATE, 'host-id')), bootId: randomUUID() }, lock);
+      } catch (error) {
+        await lock.release();
+        throw error;
+      }
     } catch (cause) {
       if (cause instanceof StartError) throw cause;
       if (cause instanceof FolderLocked) {
@@ -64,8 +67,18 @@ export class DataDir {
   }
 }
 
+async function hostId(path: string): Promise<string> {
+  const id = (await readOrMake(path, () => `${randomUUID()}\n`)).trim();
+  if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id)) throw new StartError(`The file ${path} holds no host id.`);
+  return id;
+}
+
 async function makePrivate(path: string): Promise<void> {
-  await mkdir(path, { recursive: true, mode: 0o700 });
+  // The folders above it are not ours alone: agents may have to walk through them.
+  await mkdir(dirname(path), { recursive: true });
+  await mkdir(path, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error;
+  });
   const { uid, mode } = await stat(path);
   const names = await readdir(path);
   // Ours to close: new, or a data dir already. A folder that others keep things in (`/tmp`, by a slip) is left as it is.

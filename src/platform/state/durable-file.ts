@@ -10,15 +10,20 @@ export async function writeDurably(path: string, text: string): Promise<void> {
 /** The text of a private file, which is made with `text` when it is missing. Of several makers, one wins and all get its text. */
 export async function readOrMake(path: string, text: () => string): Promise<string> {
   for (;;) {
-    const existing = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return null;
-      throw error;
-    });
+    const existing = await whenThere(readFile(path, 'utf8'));
     if (existing !== null) return existing;
     await throughTemporary(path, text(), (temporary) => link(temporary, path)).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw error;
     });
   }
+}
+
+/** Null only when it does not exist: what cannot be looked at must not be taken for missing. */
+export function whenThere<T>(looked: Promise<T>): Promise<T | null> {
+  return looked.catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null;
+    throw error;
+  });
 }
 
 export async function syncFolder(dir: string): Promise<void> {

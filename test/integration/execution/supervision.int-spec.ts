@@ -210,6 +210,7 @@ describe('a record', () => {
   it('whose pid belongs to somebody else by now, or that is from another boot, or no record at all, harms nobody', async () => {
     const bystander = spawn('sleep', ['60'], { detached: true, stdio: 'ignore' });
     const folder = recordFolder(room.options.stateDir);
+    mkdirSync(folder, { recursive: true });
     const tree = { executionId: 'e-of-old', group: bystander.pid, startTicks: 1 };
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
     const running = {

@@ -1,8 +1,8 @@
 import type { LoggerService } from '@nestjs/common';
-import pg from 'pg';
 import { join } from 'node:path';
 import type { Clock } from '../../clock/clock.js';
 import { StartError } from '../../errors/start-error.js';
+import { reachDatabase } from '../reach-database.js';
 import { stopLeftover } from './leftover-postmaster.js';
 import { postgresAccount } from './postgres-account.js';
 import { postgresBinaries } from './postgres-binaries.js';
@@ -10,6 +10,7 @@ import { DATABASE_USER, makeCluster } from './postgres-cluster.js';
 import { freePort, Postmaster, PostmasterFailure } from './postmaster.js';
 
 const DATABASE = 'office';
+const CLUSTER = 'postgres';
 const START_PATIENCE_MS = 20_000;
 const RESTART_DELAYS_MS = [100, 500, 1_000, 2_000, 5_000, 10_000, 30_000];
 /** Up for so long, it counts as healthy: the next death is restarted at once again. */
@@ -33,10 +34,12 @@ export interface EmbeddedPostgresOptions {
 export class EmbeddedPostgres {
   private readonly stopping = new AbortController();
   private watching: Promise<void> = Promise.resolve();
+  /** Of starting it again, since it was last healthy. */
+  private attempts = 0;
 
   private constructor(
     private readonly options: EmbeddedPostgresOptions,
-    private port: number,
+    private readonly port: number,
     private postmaster: Postmaster,
   ) {}
 
@@ -51,20 +54,29 @@ export class EmbeddedPostgres {
   static async start(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
     const { clock, logger } = options;
     const since = clock.monotonicMs();
-    for (;;) {
+    try {
+      await makeIfMissing(options);
+      const embedded = await EmbeddedPostgres.firstLaunch(options);
+      await embedded.makeDatabase();
+      embedded.watching = embedded.watch();
+      logger.log({ port: embedded.port, pid: embedded.pid, ms: Math.round(clock.monotonicMs() - since) }, 'embedded PostgreSQL started');
+      return embedded;
+    } catch (cause) {
+      if (cause instanceof StartError) throw cause;
+      throw new StartError(`The embedded PostgreSQL does not start: ${(cause as Error).message}`, { cause });
+    }
+  }
+
+  /** On a port that nobody takes from under us; and what was killed a moment ago gets the time to go. */
+  private static async firstLaunch(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+    const { clock } = options;
+    for (const since = clock.monotonicMs(); ; await clock.sleep(100)) {
       const port = await freePort();
       try {
-        const embedded = new EmbeddedPostgres(options, port, await launch(options, port));
-        await embedded.makeDatabase();
-        embedded.watching = embedded.watch();
-        logger.log({ port, pid: embedded.pid, ms: Math.round(clock.monotonicMs() - since) }, 'embedded PostgreSQL started');
-        return embedded;
+        return new EmbeddedPostgres(options, port, await launch(options, port));
       } catch (error) {
-        if (!(error instanceof PostmasterFailure)) throw asStartError(error);
-        if (error.reason === 'other' || clock.monotonicMs() - since > START_PATIENCE_MS) {
-          throw new StartError(`The embedded PostgreSQL does not start: ${error.message}`, { cause: error });
-        }
-        await clock.sleep(100);
+        const mayPass = error instanceof PostmasterFailure && error.reason !== 'other';
+        if (!mayPass || clock.monotonicMs() - since > START_PATIENCE_MS) throw error;
       }
     }
   }
@@ -80,57 +92,74 @@ export class EmbeddedPostgres {
   }
 
   private async makeDatabase(): Promise<void> {
-    const client = new pg.Client({ connectionString: this.urlOf('postgres'), connectionTimeoutMillis: 10_000 });
     try {
-      await client.connect();
-      const { rowCount } = await client.query('select from pg_database where datname = $1', [DATABASE]);
-      if (rowCount === 0) await client.query(`create database ${DATABASE}`);
+      const client = await reachDatabase(this.urlOf('postgres'));
+      try {
+        const { rowCount } = await client.query('select from pg_database where datname = $1', [DATABASE]);
+        if (rowCount === 0) await client.query(`create database ${DATABASE}`);
+      } finally {
+        await client.end();
+      }
     } catch (error) {
       await this.postmaster.stop();
-      throw new StartError(`The embedded PostgreSQL lets nobody in: ${(error as Error).message}`, { cause: error });
-    } finally {
-      await client.end();
+      throw error;
     }
   }
 
   private async watch(): Promise<void> {
     const { clock, logger } = this.options;
-    for (let failures = 0; ;) {
+    while (!this.stopping.signal.aborted) {
       const up = clock.monotonicMs();
       const lastWords = await this.postmaster.ended;
       if (this.stopping.signal.aborted) return;
-      if (clock.monotonicMs() - up > HEALTHY_AFTER_MS) failures = 0;
+      if (clock.monotonicMs() - up > HEALTHY_AFTER_MS) this.attempts = 0;
       logger.error({ last_words: lastWords }, 'embedded PostgreSQL died');
-      const died = clock.monotonicMs();
+      await this.revive();
+    }
+  }
 
-      for (let told = ''; ; failures++) {
-        await clock.sleep(RESTART_DELAYS_MS[Math.min(failures, RESTART_DELAYS_MS.length - 1)]!, this.stopping.signal);
-        if (this.stopping.signal.aborted) return;
-        try {
-          this.postmaster = await launch(this.options, this.port);
-          break;
-        } catch (error) {
-          const why = (error as Error).message;
-          if (why !== told && failures > 1) logger.error({ why }, 'embedded PostgreSQL does not start again, still trying');
-          told = why;
-        }
+  /** Starts it again until it comes up, or nobody wants it any more. */
+  private async revive(): Promise<void> {
+    const { clock, logger } = this.options;
+    const died = clock.monotonicMs();
+    const postmaster = await this.untilUp();
+    if (postmaster === null) return;
+    this.postmaster = postmaster;
+    // Stopped while it was coming up.
+    if (this.stopping.signal.aborted) return postmaster.stop();
+    logger.log({ port: this.port, pid: this.pid, ms: Math.round(clock.monotonicMs() - died) }, 'embedded PostgreSQL is back');
+  }
+
+  private async untilUp(): Promise<Postmaster | null> {
+    const { clock, logger } = this.options;
+    let told = '';
+    for (let failures = 0; ; failures++) {
+      await clock.sleep(RESTART_DELAYS_MS[Math.min(this.attempts++, RESTART_DELAYS_MS.length - 1)]!, this.stopping.signal);
+      if (this.stopping.signal.aborted) return null;
+      try {
+        return await launch(this.options, this.port);
+      } catch (error) {
+        // The first time, what it left behind may not have gone yet.
+        const why = (error as Error).message;
+        if (failures > 0 && why !== told) logger.error({ why }, 'embedded PostgreSQL does not start again, still trying');
+        told = why;
       }
-      // Stopped while it was coming up.
-      if (this.stopping.signal.aborted) return this.postmaster.stop();
-      failures++;
-      logger.log({ port: this.port, pid: this.pid, ms: Math.round(clock.monotonicMs() - died) }, 'embedded PostgreSQL is back');
     }
   }
 }
 
-const asStartError = (cause: unknown): StartError =>
-  cause instanceof StartError ? cause : new StartError(`The embedded PostgreSQL cannot be set up: ${(cause as Error).message}.`, { cause });
-
-async function launch({ dataDir, password, settings = {}, clock }: EmbeddedPostgresOptions, port: number): Promise<Postmaster> {
-  const clusterDir = join(dataDir, 'postgres');
+/** In `launch` there is no making: a cluster that went away under a living office is a disaster, no reason for an empty one. */
+async function makeIfMissing({ dataDir, password }: EmbeddedPostgresOptions): Promise<void> {
+  const clusterDir = join(dataDir, CLUSTER);
   const account = await postgresAccount(clusterDir);
-  const { initdb, postgres } = await postgresBinaries(account);
+  const { initdb } = await postgresBinaries(account);
   await makeCluster(clusterDir, { initdb, account, password });
+}
+
+async function launch({ dataDir, settings = {}, clock }: EmbeddedPostgresOptions, port: number): Promise<Postmaster> {
+  const clusterDir = join(dataDir, CLUSTER);
+  const account = await postgresAccount(clusterDir);
+  const { postgres } = await postgresBinaries(account);
   await stopLeftover(clusterDir, clock);
   return Postmaster.start({ postgres, account, clusterDir, port, settings }, clock);
 }

@@ -1,12 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { StartError } from '../../errors/start-error.js';
-import { runToEnd } from './run-to-end.js';
-
-/** The user and group PostgreSQL runs as. */
-export interface PostgresAccount {
-  readonly uid: number;
-  readonly gid: number;
-}
+import { whenThere } from '../../state/durable-file.js';
+import { runToEnd, type Account } from './run-to-end.js';
 
 const USER = 'postgres';
 
@@ -14,9 +9,9 @@ const USER = 'postgres';
  * Null when PostgreSQL runs as the office itself does. It refuses to run as root, so root hands it to whoever owns the
  * cluster already (a machine may have changed its numbers since), and a new cluster to the user `postgres`, made when missing.
  */
-export async function postgresAccount(clusterDir: string): Promise<PostgresAccount | null> {
+export async function postgresAccount(clusterDir: string): Promise<Account | null> {
   if (process.getuid?.() !== 0) return null;
-  const existing = await stat(clusterDir).catch(() => null);
+  const existing = await whenThere(stat(clusterDir));
   if (existing && existing.uid !== 0) return { uid: existing.uid, gid: existing.gid };
   const known = await accountOf(USER);
   if (known) return known;
@@ -32,7 +27,7 @@ export async function postgresAccount(clusterDir: string): Promise<PostgresAccou
   );
 }
 
-async function accountOf(user: string): Promise<PostgresAccount | null> {
+async function accountOf(user: string): Promise<Account | null> {
   const ask = (what: string) => runToEnd('id', [what, user], { account: null, deadlineMs: 10_000 });
   const [uid, gid] = await Promise.all([ask('-u'), ask('-g')]);
   return uid.code === 0 && gid.code === 0 ? { uid: Number(uid.stdout), gid: Number(gid.stdout) } : null;

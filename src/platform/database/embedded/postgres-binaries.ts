@@ -4,8 +4,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { StartError } from '../../errors/start-error.js';
-import type { PostgresAccount } from './postgres-account.js';
-import { runToEnd } from './run-to-end.js';
+import { runToEnd, type Account } from './run-to-end.js';
 
 export interface PostgresBinaries {
   readonly initdb: string;
@@ -16,7 +15,7 @@ export interface PostgresBinaries {
  * The programs of PostgreSQL, found where `account` can run them: in their package, else in a copy in a temporary folder
  * (root may have installed us under a folder only root may enter). A copy is checked at every start, for such folders get swept.
  */
-export async function postgresBinaries(account: PostgresAccount | null): Promise<PostgresBinaries> {
+export async function postgresBinaries(account: Account | null): Promise<PostgresBinaries> {
   const packageDir = packageFolder();
   const installed = binariesIn(packageDir);
   if ((await problemWith(installed, account)) === null) return installed;
@@ -40,6 +39,7 @@ export async function postgresBinaries(account: PostgresAccount | null): Promise
     const wrong = await problemWith(copied, account);
     if (wrong === null) return copied;
     problem = wrong;
+    await rm(copyDir, { recursive: true, force: true });
   }
   throw new StartError(`The embedded PostgreSQL cannot be run: ${problem}. Set OFFICE_DATABASE_URL to use another PostgreSQL.`);
 }
@@ -59,7 +59,7 @@ const binariesIn = (dir: string): PostgresBinaries => ({
 });
 
 /** Null when the account can reach, load and run it. */
-async function problemWith(binaries: PostgresBinaries, account: PostgresAccount | null): Promise<string | null> {
+async function problemWith(binaries: PostgresBinaries, account: Account | null): Promise<string | null> {
   const { code, said } = await runToEnd(binaries.postgres, ['--version'], { account, deadlineMs: 30_000 });
   return code === 0 ? null : said;
 }

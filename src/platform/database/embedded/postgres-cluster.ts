@@ -2,9 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { chown, mkdir, open, readdir, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { StartError } from '../../errors/start-error.js';
-import { syncFolder } from '../../state/durable-file.js';
-import type { PostgresAccount } from './postgres-account.js';
-import { runToEnd } from './run-to-end.js';
+import { syncFolder, whenThere } from '../../state/durable-file.js';
+import { runToEnd, type Account } from './run-to-end.js';
 
 export const DATABASE_USER = 'office';
 
@@ -22,13 +21,13 @@ export async function clusterMark(clusterDir: string): Promise<string> {
 
 export interface NewCluster {
   readonly initdb: string;
-  readonly account: PostgresAccount | null;
+  readonly account: Account | null;
   readonly password: string;
 }
 
 /** Makes the cluster unless there is one. It appears whole, by a rename: initdb leaves a half that passes for one when it is killed. */
 export async function makeCluster(clusterDir: string, { initdb, account, password }: NewCluster): Promise<void> {
-  if (await stat(join(clusterDir, 'PG_VERSION')).catch(() => null)) return;
+  if (await whenThere(stat(join(clusterDir, 'PG_VERSION')))) return;
   const parent = dirname(clusterDir);
   const unfinished = `${basename(clusterDir)}.new.`;
   for (const name of await readdir(parent)) {
@@ -53,7 +52,7 @@ export async function makeCluster(clusterDir: string, { initdb, account, passwor
   }
 }
 
-async function initialise(dir: string, passwordFile: string, initdb: string, account: PostgresAccount | null): Promise<void> {
+async function initialise(dir: string, passwordFile: string, initdb: string, account: Account | null): Promise<void> {
   // Handed over open: its user may not be able to walk there.
   const stdin = await open(passwordFile, 'r');
   try {
@@ -67,7 +66,7 @@ async function initialise(dir: string, passwordFile: string, initdb: string, acc
       ].flat(),
       { account, cwd: dir, stdin: stdin.fd, deadlineMs: 300_000 },
     );
-    if (code !== 0) throw new StartError(`The embedded PostgreSQL could not be set up: ${said}`);
+    if (code !== 0) throw new StartError(`The embedded PostgreSQL cannot be set up: ${said.replaceAll(clusterArgument(dir), dir)}`);
   } finally {
     await stdin.close();
   }

@@ -1,15 +1,14 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createServer, type AddressInfo } from 'node:net';
 import type { Clock } from '../../clock/clock.js';
-import type { PostgresAccount } from './postgres-account.js';
 import { clusterArgument, clusterMark } from './postgres-cluster.js';
-import { lastWords } from './run-to-end.js';
+import { lastWords, type Account } from './run-to-end.js';
 
 const READY = 'database system is ready to accept connections';
 
 export interface PostmasterSpec {
   readonly postgres: string;
-  readonly account: PostgresAccount | null;
+  readonly account: Account | null;
   readonly clusterDir: string;
   readonly port: number;
   /** Put after ours, as `-c name=value`. */
@@ -20,8 +19,8 @@ export interface PostmasterSpec {
 export class PostmasterFailure extends Error {
   readonly reason: 'port_taken' | 'cluster_busy' | 'other';
 
-  constructor(log: string) {
-    super(lastWords(log) || 'it said nothing');
+  constructor(log: string, clusterDir: string) {
+    super(lastWords(log.replaceAll(clusterArgument(clusterDir), clusterDir)) || 'it said nothing');
     if (/could not bind|Address already in use/.test(log)) this.reason = 'port_taken';
     // Of a postmaster killed a moment ago: its children need up to a second to notice.
     else if (/lock file "postmaster\.pid"|pre-existing shared memory block/.test(log)) this.reason = 'cluster_busy';
@@ -85,7 +84,7 @@ export class Postmaster {
       },
     );
     const postmaster = new Postmaster(child, clock);
-    await postmaster.becomeReady();
+    await postmaster.becomeReady(spec.clusterDir);
     return postmaster;
   }
 
@@ -104,7 +103,7 @@ export class Postmaster {
     }
   }
 
-  private async becomeReady(): Promise<void> {
+  private async becomeReady(clusterDir: string): Promise<void> {
     const ready = new Promise<'ready'>((resolve) => {
       this.child.stderr?.on('data', () => {
         if (this.log.includes(READY)) resolve('ready');
@@ -121,8 +120,8 @@ export class Postmaster {
       if (outcome === 'ready') return;
       if (outcome === 'silent' && this.log.length !== before) continue;
       if (outcome === 'silent') await this.stop();
-      const lastWords = await this.ended;
-      throw new PostmasterFailure(this.log || lastWords);
+      const ended = await this.ended;
+      throw new PostmasterFailure(this.log || ended, clusterDir);
     }
   }
 }

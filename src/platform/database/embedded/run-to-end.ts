@@ -1,8 +1,13 @@
 import { spawn } from 'node:child_process';
-import type { PostgresAccount } from './postgres-account.js';
+
+/** A user and a group to run as. */
+export interface Account {
+  readonly uid: number;
+  readonly gid: number;
+}
 
 export interface HowToRun {
-  readonly account: PostgresAccount | null;
+  readonly account: Account | null;
   readonly cwd?: string;
   /** An open file for stdin; none otherwise. */
   readonly stdin?: number;
@@ -23,7 +28,8 @@ export function runToEnd(file: string, args: readonly string[], how: HowToRun): 
     const child = spawn(file, args, {
       ...how.account,
       cwd: how.cwd ?? '/',
-      env: { LC_ALL: 'C', PATH: process.env['PATH'] },
+      // Where `useradd` is, which root's path may lack when root came by `su`.
+      env: { LC_ALL: 'C', PATH: `${process.env['PATH'] ?? ''}:/usr/sbin:/sbin` },
       stdio: [how.stdin ?? 'ignore', 'pipe', 'pipe'],
     });
     let stdout = '';

@@ -1,0 +1,198 @@
+import { Test } from '@nestjs/testing';
+import { makeWorkerUtils, run as runGraphile, Logger } from 'graphile-worker';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { AppModule } from '../../src/app.module.js';
+import { AgentRuntime } from '../../src/execution/agent-runtime.js';
+import { THE_SYSTEM } from '../../src/platform/actor.js';
+import { readSettings } from '../../src/platform/config/office-settings.js';
+import { UnitOfWork } from '../../src/platform/database/unit-of-work.js';
+import { OfficeHttpAdapter } from '../../src/platform/http/office-http.adapter.js';
+import { newId } from '../../src/platform/ids.js';
+import { loggerFor } from '../../src/platform/logging/office-logger.js';
+import { OfficeHost } from '../../src/platform/office-host.js';
+import { WakeService } from '../../src/runs/wake.service.js';
+import { furnish, type Pair } from './furnish.js';
+import { percentile, type Bench, type BenchPlace, type Figure } from './figures.js';
+import { NoopRuntime } from './noop-runtime.js';
+
+const CONCURRENCY = 8;
+const silent = new Logger(() => () => undefined);
+
+import { readFileSync as rf, readdirSync as rd } from 'node:fs';
+const pgCpu = (): number => {
+  let t = 0;
+  for (const d of rd('/proc')) if (/^\d+$/.test(d)) { try { const c = rf('/proc/' + d + '/cmdline', 'utf8'); const st = rf('/proc/' + d + '/stat', 'utf8'); const f = st.slice(st.lastIndexOf(')') + 2).split(' '); if (st.includes('(postgres)') && rf('/proc/' + d + '/environ','utf8') !== undefined) { const ppid = Number(f[1]); if (ppid === PGPID || Number(d) === PGPID) t += Number(f[11]) + Number(f[12]) + (Number(d) === PGPID ? Number(f[13]) + Number(f[14]) : 0); } } catch {} }
+  return t * 10;
+};
+let PGPID = 0; export const setPid = (p: number) => { PGPID = p; };
+const meter = () => { const c = process.cpuUsage(); const p = pgCpu(); return (n: number, what: string) => { const d = process.cpuUsage(c); console.log(what, 'node ms/run', ((d.user + d.system) / 1000 / n).toFixed(2), 'pg ms/run', ((pgCpu() - p) / n).toFixed(2)); }; };
+async function graphileThroughput(url: string, jobs: number): Promise<number> {
+  const utils = await makeWorkerUtils({ connectionString: url, logger: silent });
+  await utils.migrate();
+  await utils.withPgClient((client) =>
+    client.query(`select graphile_worker.add_job('noop', json_build_object('n', n)) from generate_series(1, ${jobs}) n`),
+  );
+  await utils.release();
+  let done = 0; const m = meter();
+  const began = performance.now();
+  return new Promise((resolve, reject) => {
+    const started = runGraphile({
+      connectionString: url,
+      concurrency: CONCURRENCY,
+      noHandleSignals: true,
+      logger: silent,
+      taskList: {
+        noop: () => {
+          if (++done === jobs) {
+            const seconds = (performance.now() - began) / 1_000; m(jobs, 'graphile');
+            setImmediate(() => void started.then((runner) => runner.stop()).then(() => resolve(jobs / seconds), reject));
+          }
+        },
+      },
+    });
+    started.catch(reject);
+  });
+}
+
+async function graphileLatency(url: string, samples: number): Promise<number[]> {
+  const utils = await makeWorkerUtils({ connectionString: url, logger: silent });
+  await utils.migrate();
+  const waits: number[] = [];
+  let heard: () => void = () => undefined;
+  const runner = await runGraphile({
+    connectionString: url,
+    concurrency: CONCURRENCY,
+    noHandleSignals: true,
+    logger: silent,
+    taskList: { noop: () => heard() },
+  });
+  for (let n = 0; n < samples; n++) {
+    const started = new Promise<number>((resolve) => {
+      heard = () => resolve(performance.now());
+    });
+    await utils.addJob('noop', {});
+    const committed = performance.now();
+    waits.push(Math.max(0, (await started) - committed));
+  }
+  await runner.stop();
+  await utils.release();
+  return waits;
+}
+
+/** A whole office without doors, over agents that do nothing. */
+async function openOffice(url: string) {
+  const home = mkdtempSync(join(tmpdir(), 'office-bench-'));
+  const settings = readSettings({
+    OFFICE_DATA_DIR: home,
+    OFFICE_WORK_DIR: join(home, 'work'),
+    OFFICE_MAX_EXECUTIONS: String(CONCURRENCY),
+    OFFICE_LOG_LEVEL: 'error',
+  });
+  const runtime = new NoopRuntime();
+  const host = new OfficeHost(newId(), newId(), 'bench');
+  const testing = await Test.createTestingModule({ imports: [AppModule.of({ settings, databaseUrl: url, host, stateDir: home })] })
+    .overrideProvider(AgentRuntime)
+    .useValue(runtime)
+    .setLogger(loggerFor(settings))
+    .compile();
+  const app = testing.createNestApplication(new OfficeHttpAdapter());
+  return {
+    runtime,
+    wakes: app.get(WakeService),
+    unitOfWork: app.get(UnitOfWork),
+    start: () => app.init(),
+    close: async () => {
+      await app.close();
+      rmSync(home, { recursive: true, force: true });
+    },
+  };
+}
+
+async function queue(office: Awaited<ReturnType<typeof openOffice>>, pairs: readonly Pair[]): Promise<void> {
+  for (const { workspaceId, agentId, taskId } of pairs) {
+    await office.unitOfWork.run(workspaceId, (tx) =>
+      office.wakes.wake(tx, { agentId, on: { taskId }, reason: 'task_assigned', actor: THE_SYSTEM }),
+    );
+  }
+}
+
+async function officeThroughput(url: string, workspaces: number, runs: number): Promise<number> {
+  const pairs = await furnish(url, { workspaces, agents: 8, tasks: Math.ceil(runs / workspaces), concurrent: 8 });
+  const office = await openOffice(url);
+  const db = new pg.Client({ connectionString: url });
+  await db.connect();
+  try {
+    await queue(office, pairs);
+    await db.query('analyze');
+    const began = performance.now(); const m = meter();
+    await db.query('create extension if not exists pg_stat_statements; select pg_stat_statements_reset()'); await office.start();
+    for (;;) {
+      const { rows } = await db.query<{ left: number }>(
+        `select count(*)::int as left from runs where status in ('queued', 'running', 'scheduled_retry')`,
+      );
+      if (rows[0]!.left === 0) break;
+      await new Promise((resolve) => setTimeout(resolve, 25));
+    }
+    { const { rows } = await db.query(`select calls, round((total_exec_time)::numeric,0) as exec, round(total_plan_time::numeric,0) as plan, round((total_exec_time/greatest(calls,1))::numeric,3) as mean, round((total_plan_time/greatest(calls,1))::numeric,3) pmean, left(regexp_replace(query, '\\s+', ' ', 'g'), 90) q from pg_stat_statements where dbid = (select oid from pg_database where datname = current_database()) order by total_exec_time + total_plan_time desc limit 22`); console.table(rows); }
+    m(pairs.length, 'office ' + workspaces); return pairs.length / ((performance.now() - began) / 1_000);
+  } finally {
+    await office.close();
+    await db.end();
+  }
+}
+
+async function officeLatency(url: string, samples: number): Promise<number[]> {
+  const pairs = await furnish(url, { workspaces: 1, agents: 8, tasks: samples, concurrent: 8 });
+  const office = await openOffice(url);
+  const waits: number[] = [];
+  try {
+    await office.start();
+    for (const pair of pairs) {
+      const launched = new Promise<number>((resolve) => {
+        office.runtime.onLaunch = () => resolve(performance.now());
+      });
+      await queue(office, [pair]);
+      const committed = performance.now();
+      waits.push(Math.max(0, (await launched) - committed));
+      // The next wake finds an idle office, as the baseline's does.
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    return waits;
+  } finally {
+    await office.close();
+  }
+}
+
+export const queueBench: Bench = {
+  name: 'queue',
+  async run(place: BenchPlace): Promise<Figure[]> {
+    const many = Math.round(6_000 * place.size);
+    const few = Math.max(100, Math.round(500 * place.size));
+    const baseline = await graphileThroughput(await place.emptyDatabase(), many);
+    const wide = await officeThroughput(await place.database(), 16, many);
+    const narrow = await officeThroughput(await place.database(), 1, Math.round(many / 2));
+    const theirWaits = await graphileLatency(await place.emptyDatabase(), few);
+    const ourWaits = await officeLatency(await place.database(), few);
+    const of = 'graphile-worker';
+    return [
+      {
+        what: 'runs/s, 16 workspaces, 8 at once',
+        ours: wide,
+        baseline: { of, value: baseline },
+        unit: '/s',
+        target: 'at least 0.5x, aim 1.0x',
+      },
+      { what: 'runs/s, one workspace', ours: narrow, baseline: { of, value: baseline }, unit: '/s', target: 'at least 200/s' },
+      ...([0.5, 0.99] as const).map((part) => ({
+        what: `commit to launch, p${part * 100}`,
+        ours: percentile(ourWaits, part),
+        baseline: { of, value: percentile(theirWaits, part) },
+        unit: 'ms',
+        target: 'at most 2x, aim 1.0x',
+      })),
+    ];
+  },
+};

@@ -1,0 +1,65 @@
+import 'reflect-metadata';
+import { ConsoleLogger } from '@nestjs/common';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { DataSource } from 'typeorm';
+import { databaseOptions } from '../../src/database-options.js';
+import { SystemClock } from '../../src/platform/clock/system-clock.js';
+import { EmbeddedPostgres } from '../../src/platform/database/embedded/embedded-postgres.js';
+import { claimBench } from './claim.bench.js';
+import { ratioOf, table, type Bench, type BenchPlace, type Figure } from './figures.js';
+import { queueBench, setPid } from './zz-cpu.js';
+import { serverBench } from './server.bench.js';
+
+/** `npm run bench [-- name ...]`. OFFICE_BENCH_SIZE=0.1 is a tenth. Ratios are of one run on one PostgreSQL with its production settings. */
+const BENCHES: readonly Bench[] = [serverBench, queueBench, claimBench];
+
+const wanted = process.argv.slice(2);
+const dataDir = mkdtempSync(join(tmpdir(), 'office-bench-db-'));
+const postgres = await EmbeddedPostgres.start({
+  dataDir,
+  settings: { shared_preload_libraries: 'pg_stat_statements', 'pg_stat_statements.track_planning': 'on' },
+  password: 'bench',
+  clock: new SystemClock(),
+  logger: new ConsoleLogger({ logLevels: ['error'] }),
+});
+setPid(postgres.pid!);
+const admin = new pg.Client({ connectionString: postgres.urlOf('postgres') });
+await admin.connect();
+let made = 0;
+const place: BenchPlace = {
+  size: Number(process.env.OFFICE_BENCH_SIZE ?? 1),
+  async emptyDatabase() {
+    const name = `bench_${++made}`;
+    await admin.query(`create database ${name}`);
+    return postgres.urlOf(name);
+  },
+  async database() {
+    const url = await this.emptyDatabase();
+    const dataSource = await new DataSource(databaseOptions(url, { poolSize: 1 })).initialize();
+    await dataSource.runMigrations();
+    await dataSource.destroy();
+    return url;
+  },
+};
+
+const figures: Figure[] = [];
+for (const bench of BENCHES.filter(({ name }) => wanted.length === 0 || wanted.includes(name))) {
+  process.stderr.write(`${bench.name} ...\n`);
+  figures.push(...(await bench.run(place)));
+}
+await admin.end();
+await postgres.stop();
+rmSync(dataDir, { recursive: true, force: true });
+process.stdout.write(`\n${table(figures)}\n`);
+mkdirSync(join(import.meta.dirname, 'results'), { recursive: true });
+writeFileSync(
+  join(import.meta.dirname, 'results', 'latest.json'),
+  JSON.stringify(
+    figures.map((figure) => ({ ...figure, ratio: ratioOf(figure) })),
+    null,
+    2,
+  ),
+);
