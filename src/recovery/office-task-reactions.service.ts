@@ -7,6 +7,7 @@ import type { WakeReason } from '../runs/domain/wake-reason.js';
 import { RunStops } from '../runs/run-stops.service.js';
 import { WakeService } from '../runs/wake.service.js';
 import { SessionService } from '../sessions/session.service.js';
+import { IS_OPEN_BLOCKER } from '../tasks/domain/open-blocker.js';
 import { TaskReactions, type ChangedTask, type Closing } from '../tasks/task-reactions.js';
 import { lockAgent, PairRecovery } from './pair-recovery.service.js';
 
@@ -15,8 +16,6 @@ const STOPS: Readonly<Record<Exclude<Closing, 'done'>, StopReason>> = {
   archived: 'task_archived',
   deleted: 'task_deleted',
 };
-
-const OPEN_BLOCKER = `bt.state not in ('DONE', 'CANCELLED') and bt.archived_at is null and bt.deleted_at is null`;
 
 /** What a change of a task does to runs, sessions and inbox items. Locks in the order of contract 5: task, run, session, agent. */
 @Injectable()
@@ -71,7 +70,7 @@ export class OfficeTaskReactions extends TaskReactions {
   override async unblocked(tx: Tx, task: ChangedTask, actor: Actor): Promise<void> {
     tx.nudge('work');
     const [open] = await tx.query(
-      `select from task_blockers b join tasks bt on bt.id = b.blocker_id where b.task_id = $1 and ${OPEN_BLOCKER} limit 1`,
+      `select from task_blockers b join tasks blocker on blocker.id = b.blocker_id where b.task_id = $1 and ${IS_OPEN_BLOCKER} limit 1`,
       [task.id],
     );
     if (open === undefined && task.assigneeId !== null) await this.wake(tx, task, task.assigneeId, 'task_blockers_resolved', actor);
@@ -99,7 +98,7 @@ export class OfficeTaskReactions extends TaskReactions {
     const free = await tx.query<{ id: string; assignee_id: string | null }>(
       `select t.id, t.assignee_agent_instance_id as assignee_id from tasks t
         where t.workspace_id = $1 and t.id = any($2::uuid[])
-          and not exists (select from task_blockers b join tasks bt on bt.id = b.blocker_id where b.task_id = t.id and ${OPEN_BLOCKER})
+          and not exists (select from task_blockers b join tasks blocker on blocker.id = b.blocker_id where b.task_id = t.id and ${IS_OPEN_BLOCKER})
         order by t.id`,
       [tx.workspaceId, dependents.map(({ id }) => id)],
     );

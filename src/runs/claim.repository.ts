@@ -2,7 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { sqlList } from '../platform/database/sql-list.js';
 import type { Tx } from '../platform/database/tx.js';
-import { EFFECTIVE_CLASS, waitingOnSql } from './waiting-on.sql.js';
+import { IS_OPEN_BLOCKER } from '../tasks/domain/open-blocker.js';
+import { EFFECTIVE_CLASS, FOLDER_HOST, waitingOnSql } from './waiting-on.sql.js';
 import { sourcesOf } from '../sessions/domain/session-state.js';
 import type { ClaimInput, ClaimWrite, WrittenClaim } from './claim.js';
 
@@ -10,15 +11,17 @@ const CLAIMABLE = `${waitingOnSql({ leaseSec: '$2', host: '$3', busyTasks: '$4' 
 
 /**
  * The best `howMany` claimable runs of one agent. Per class the oldest come first, and ageing only ever lifts the oldest
- * of a class, so merging the heads of the four classes gives the claim order without sorting a long queue.
+ * of a class, so merging the heads of the four classes gives the claim order without sorting a long queue. The inner
+ * ORDER BY keeps PostgreSQL from judging a whole queue before it takes the first: runs are judged in order, as needed.
  */
 const bestOf = (howMany: string): string => `
   select head.* from unnest(array[0, 1, 2, 3]) as wake_class
    cross join lateral (
      select r.id, ${EFFECTIVE_CLASS} as rank, r.requested_at
-       from runs r left join task_folders f on f.task_id = r.task_id
-      where r.agent_id = a.id and r.status in ('queued', 'scheduled_retry') and r.wake_class = wake_class.wake_class
-        and ${CLAIMABLE}
+       from (select r.*, ${FOLDER_HOST} from runs r
+              where r.agent_id = a.id and r.status in ('queued', 'scheduled_retry') and r.wake_class = wake_class.wake_class
+              order by r.requested_at, r.id) r
+      where ${CLAIMABLE}
       order by r.requested_at, r.id limit ${howMany}) head
    order by head.rank, head.requested_at, head.id limit ${howMany}`;
 
@@ -104,9 +107,9 @@ const READ_INPUTS = `
                where c.task_id = r.task_id and c.author_id is distinct from r.agent_id
                  and c.created_at > since.moment) c) news on true
     left join lateral (
-      select jsonb_agg(bt.identifier order by bt.number) as list
-        from task_blockers b join tasks bt on bt.id = b.blocker_id
-       where b.task_id = r.task_id and bt.state not in ('DONE', 'CANCELLED') and bt.archived_at is null and bt.deleted_at is null
+      select jsonb_agg(blocker.identifier order by blocker.number) as list
+        from task_blockers b join tasks blocker on blocker.id = b.blocker_id
+       where b.task_id = r.task_id and ${IS_OPEN_BLOCKER}
       ) blockers on true
     left join lateral (
       select p.status in ('failed', 'timed_out') as failed from runs p

@@ -21,6 +21,17 @@ const MARK_LAUNCHED = `
   update run_attempts a set launched_at = l.launched_at from launched l
    where a.run_id = l.id and a.generation = l.generation returning a.run_id`;
 
+/**
+ * The columns of `task_sessions t` that change when a conversation was told its prompt: `began` is its ACP id, or null where
+ * nothing began. `prompted_at` is the moment of the claim: the prompt says what was known then, and comments may have come since.
+ */
+export const conversationBegan = (began: string, claimedAt: string): string => `
+  turns = t.turns + case when ${began} is null then 0 else 1 end,
+  prompted_at = case when ${began} is null then t.prompted_at else ${claimedAt} end,
+  acp_session_id = coalesce(${began}, t.acp_session_id),
+  acp_session_history = case when ${began} <> t.acp_session_id then t.acp_session_history || to_jsonb(t.acp_session_id)
+                             else t.acp_session_history end`;
+
 const MARK_STARTED = `
   with started as (
     update runs set started_at = clock_timestamp()
@@ -29,10 +40,7 @@ const MARK_STARTED = `
   ), attempt as (
     update run_attempts a set started_at = s.started_at from started s where a.run_id = s.id and a.generation = s.generation
   )
-  update task_sessions t
-     set state = 'RUNNING', turns = t.turns + 1, prompted_at = s.claimed_at, updated_at = now(), acp_session_id = $4,
-         acp_session_history = case when t.acp_session_id is distinct from $4 and t.acp_session_id is not null
-           then t.acp_session_history || to_jsonb(t.acp_session_id) else t.acp_session_history end
+  update task_sessions t set state = 'RUNNING', updated_at = now(), ${conversationBegan('$4::text', 's.claimed_at')}
     from started s
    where t.workspace_id = $1 and t.id = s.session_id and t.state in (${sqlList(sourcesOf('RUNNING'))})
   returning t.id`;
@@ -70,10 +78,7 @@ export class RunOwnership {
     });
   }
 
-  /**
-   * The part of it for a caller that has a transaction. False: the run is not ours any more. `prompted_at` is the moment
-   * of the claim, because the prompt says what was known then and comments may have come since.
-   */
+  /** The part of it for a caller that has a transaction. False: the run is not ours any more. */
   async recordStart(tx: Tx, run: { readonly runId: string; readonly generation: number }, acpSessionId: string): Promise<boolean> {
     const started = await tx.prepared(MARK_STARTED, [tx.workspaceId, run.runId, run.generation, acpSessionId]);
     return started.length === 1;

@@ -10,7 +10,7 @@ import { pillOf } from './domain/run-status.js';
 import type { WaitingOn } from './domain/waiting-on.js';
 import type { AgentRunsQuery, WorkspaceRunsQuery } from './run.dto.js';
 import type { RunEventView, RunRowView, RunView } from './run.view.js';
-import { waitingOnSql } from './waiting-on.sql.js';
+import { FOLDER_HOST, waitingOnSql } from './waiting-on.sql.js';
 
 type RunRow = Omit<RunRowView, 'pill'>;
 type WholeRunRow = Omit<RunView, 'pill'>;
@@ -25,11 +25,10 @@ const ROW = `r.id, r.agent_id, r.status, r.reason, r.note, ${instant('r.requeste
   case wait.reason when 'retry_scheduled' then ${instant('r.due_at')}
                    when 'cooling_down' then ${instant('a.last_run_finished_at + make_interval(secs => a.cooldown_sec)')} end as waiting_until`;
 
-const FROM = `from runs r
+const FROM = `from (select r.*, ${FOLDER_HOST} from runs r) r
   join agent_instances a on a.id = r.agent_id
   join workspaces w on w.id = r.workspace_id
   left join tasks t on t.id = r.task_id
-  left join task_folders f on f.task_id = r.task_id
   cross join lateral (select case when r.status in ('queued', 'scheduled_retry')
     then ${waitingOnSql({ leaseSec: '$2', host: null, busyTasks: '$3' })} end as reason) wait`;
 

@@ -1,7 +1,9 @@
+import { IS_OPEN_BLOCKER } from '../tasks/domain/open-blocker.js';
+
 /**
  * One text says why a waiting run waits: the claim takes what it calls `claimable`, the views show the rest. So a run can
  * never be shown as waiting for something that the claim does not wait for. Order and words: domain/waiting-on.ts.
- * Aliases: `r` runs, `a` agent_instances, `w` workspaces, `f` task_folders (left joined on the task).
+ * Aliases: `r` a waiting run with `folder_host` (see FOLDER_HOST), `a` agent_instances, `w` workspaces.
  */
 export interface WaitingOnPlace {
   /** Placeholder of the lease length in seconds: a host unseen for that long is offline. */
@@ -14,8 +16,8 @@ export interface WaitingOnPlace {
 
 export function waitingOnSql({ leaseSec, host, busyTasks }: WaitingOnPlace): string {
   const live = `h.last_seen_at > now() - make_interval(secs => ${leaseSec})`;
-  const eligible = `${live} and not h.draining and (f.host_id is null or f.host_id = h.id)${host === null ? '' : ` and h.id = ${host}`}`;
-  const folderElsewhere = host === null ? 'false' : `f.host_id is distinct from ${host}`;
+  const eligible = `${live} and not h.draining and (r.folder_host is null or r.folder_host = h.id)${host === null ? '' : ` and h.id = ${host}`}`;
+  const folderElsewhere = host === null ? 'false' : `r.folder_host is distinct from ${host}`;
   return `case
     when w.stopped_at is not null or w.archived_at is not null then 'workspace_stopped'
     when a.lifecycle <> 'active' then 'agent_stopped'
@@ -23,8 +25,7 @@ export function waitingOnSql({ leaseSec, host, busyTasks }: WaitingOnPlace): str
     when exists (select from task_sessions s where s.task_id = r.task_id and s.agent_id = r.agent_id and s.state = 'FAILED')
       then 'session_failed'
     when exists (
-      select from task_blockers b join tasks bt on bt.id = b.blocker_id
-       where b.task_id = r.task_id and bt.state not in ('DONE', 'CANCELLED') and bt.archived_at is null and bt.deleted_at is null)
+      select from task_blockers b join tasks blocker on blocker.id = b.blocker_id where b.task_id = r.task_id and ${IS_OPEN_BLOCKER})
       then 'task_blocked'
     when exists (
       select from runs p where p.status = 'running' and p.agent_id = r.agent_id
@@ -32,7 +33,7 @@ export function waitingOnSql({ leaseSec, host, busyTasks }: WaitingOnPlace): str
       then 'previous_run_running'
     when r.task_id = any(${busyTasks}) or exists (select from runs p where p.status = 'running' and p.task_id = r.task_id)
       then 'task_busy'
-    when f.host_id is not null and (${folderElsewhere} or not exists (select from hosts h where h.id = f.host_id and ${live}))
+    when r.folder_host is not null and (${folderElsewhere} or not exists (select from hosts h where h.id = r.folder_host and ${live}))
       then 'host_offline'
     when not exists (
       select from hosts h where ${eligible} and (a.adapter_config ? 'command' or a.adapter = any(h.adapters)))
@@ -47,6 +48,9 @@ export function waitingOnSql({ leaseSec, host, busyTasks }: WaitingOnPlace): str
       then 'host_at_capacity'
     else 'claimable' end`;
 }
+
+/** The column `folder_host` of a waiting run: the machine its task's folder is on, if it has one. */
+export const FOLDER_HOST = `(select f.host_id from task_folders f where f.task_id = r.task_id) as folder_host`;
 
 /** A run waiting over 15 minutes moves up one class, never into human (contract 3). */
 export const EFFECTIVE_CLASS = `case

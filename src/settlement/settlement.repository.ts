@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Tx } from '../platform/database/tx.js';
 import { SYSTEM_USER_ID } from '../platform/ids.js';
 import { OPEN_FAILURE } from '../inbox/open-items.sql.js';
+import { conversationBegan } from '../runs/run-ownership.service.js';
 import type { SessionState } from '../sessions/domain/session-state.js';
 
 /** The fencing pair and the rows that belong to it, as the claim knew them. */
@@ -82,17 +83,19 @@ const LOCK = `
 const COMPLETE = `
   with c as (
     select * from jsonb_to_recordset($2::jsonb) as c(
-      run_id uuid, generation int, agent_id uuid, task_id uuid, session_id uuid, session text, stop_reason text, usage jsonb)
+      run_id uuid, generation int, agent_id uuid, task_id uuid, session_id uuid, session text, began text, stop_reason text, usage jsonb)
   ), ended as (
     update runs r set status = 'completed', finished_at = clock_timestamp(), stop_reason = c.stop_reason, usage = c.usage,
+           started_at = coalesce(r.started_at, case when c.began is not null then clock_timestamp() end),
            lease_host_id = null, lease_boot_id = null, lease_expires_at = null
       from c where r.workspace_id = $1 and r.id = c.run_id and r.generation = c.generation and r.status = 'running'
-    returning r.id, r.generation, r.finished_at, r.usage
+    returning r.id, r.generation, r.claimed_at, r.started_at, r.finished_at, r.usage
   ), attempts as (
-    update run_attempts a set outcome = 'turn_ended', finished_at = e.finished_at, usage = e.usage
+    update run_attempts a set outcome = 'turn_ended', started_at = e.started_at, finished_at = e.finished_at, usage = e.usage
       from ended e where a.run_id = e.id and a.generation = e.generation
   ), sessions as (
-    update task_sessions s set state = c.session, updated_at = now() from c where s.workspace_id = $1 and s.id = c.session_id
+    update task_sessions t set state = c.session, updated_at = now(), ${conversationBegan('c.began', 'e.claimed_at')}
+      from c join ended e on e.id = c.run_id where t.workspace_id = $1 and t.id = c.session_id
   ), agents as (
     update agent_instances a set consecutive_failures = 0, last_run_finished_at = clock_timestamp()
       from c where a.workspace_id = $1 and a.id = c.agent_id
@@ -132,6 +135,7 @@ export class SettlementRepository {
       task_id: run.taskId,
       session_id: run.sessionId,
       session,
+      began: run.unrecordedStart ?? null,
       stop_reason: stopReason,
       usage,
     }));

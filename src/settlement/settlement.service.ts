@@ -127,7 +127,6 @@ export class SettlementService {
     for (const one of judged) {
       if (one.locked === null || one.ending.status !== 'completed') continue;
       const { run, locked, ending } = one;
-      if (run.unrecordedStart !== undefined) await this.ownership.recordStart(tx, run, run.unrecordedStart);
       const session = sessionAfter(ending, locked.session.state, restOf(true));
       good.push({ run, stopReason: ending.stopReason, usage: usageRow(ending.usage), session });
     }

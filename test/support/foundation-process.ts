@@ -1,4 +1,5 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { renameSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { build } from 'vite';
 
@@ -13,7 +14,8 @@ export const nobodyCanRunNode = isRoot && spawnSync(process.execPath, ['--versio
 
 /** Compiles a program of ours, named from the root, into a single file that plain Node starts at once. Answers its path. */
 export async function compileProgram(source: string): Promise<string> {
-  const name = `${basename(source, '.ts')}.mjs`;
+  const name = basename(source, '.ts');
+  const unfinished = `${name}.${process.pid}.mjs`;
   await build({
     configFile: false,
     logLevel: 'error',
@@ -23,10 +25,12 @@ export async function compileProgram(source: string): Promise<string> {
       outDir: OUT,
       emptyOutDir: false,
       target: 'node20',
-      rollupOptions: { output: { entryFileNames: name } },
+      rollupOptions: { output: { entryFileNames: unfinished } },
     },
   });
-  return join(OUT, name);
+  // Whole or not at all: another test file may be starting the same program now.
+  renameSync(join(OUT, unfinished), join(OUT, `${name}.mjs`));
+  return join(OUT, `${name}.mjs`);
 }
 
 interface Said {

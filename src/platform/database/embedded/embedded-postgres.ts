@@ -139,9 +139,10 @@ export class EmbeddedPostgres {
       try {
         return await launch(this.options, this.port);
       } catch (error) {
-        // The first time, what it left behind may not have gone yet.
         const why = (error as Error).message;
-        if (failures > 0 && why !== told) logger.error({ why }, 'embedded PostgreSQL does not start again, still trying');
+        // Not the first time: what it left behind may only have needed a moment to go.
+        if (failures === 0 || why === told) continue;
+        logger.error({ why }, 'embedded PostgreSQL does not start again, still trying');
         told = why;
       }
     }
