@@ -10,7 +10,7 @@ import { processesWith, waitFor, type RealServer } from '../support/real-server.
 import { ModelServer } from './model-server.js';
 
 const HERE = import.meta.dirname;
-export const CODEX = join(HERE, 'node_modules', '.bin', 'codex-acp');
+const CODEX = join(HERE, 'node_modules', '.bin', 'codex-acp');
 const RECORDER = join(HERE, 'recorded-agent.sh');
 
 const IN_FLIGHT = ['queued', 'scheduled_retry', 'running'];
@@ -28,14 +28,14 @@ export interface CodexOptions {
 interface Frame {
   readonly method?: string;
   readonly params?: { readonly sessionId?: string };
-  readonly error?: unknown;
 }
 
 /** A real Codex hired into a workspace of its own, with a home of its own and a model of its own. */
 export class CodexDesk {
   /** Everything Codex keeps: its configuration, its conversations. */
   private readonly home = mkdtempSync(join(tmpdir(), 'office-codex-'));
-  private readonly marker = `CODEX_DESK=${randomUUID()}`;
+  /** In the environment of all its processes. */
+  private readonly mark = randomUUID();
   private workspaceId = '';
   private agentId = '';
 
@@ -54,7 +54,6 @@ export class CodexDesk {
     const codexHome = join(this.home, 'codex');
     mkdirSync(codexHome);
     if (loggedIn) writeFileSync(join(codexHome, 'config.toml'), configuration(this.model.url));
-    const [name, value] = this.marker.split('=') as [string, string];
     const { id } = await this.server.must<{ id: string }>('POST /workspaces', { name: 'Acme' });
     this.workspaceId = id;
     const agent = await this.server.must<AgentView>(`POST /workspaces/${id}/agents`, {
@@ -63,7 +62,7 @@ export class CodexDesk {
       adapter: 'codex',
       adapter_config: {
         command: recorded ? ['/bin/sh', RECORDER, this.home, CODEX] : [CODEX],
-        env: { HOME: this.home, CODEX_HOME: codexHome, FAKE_API_KEY: 'sk-bogus', [name]: value },
+        env: { HOME: this.home, CODEX_HOME: codexHome, FAKE_API_KEY: 'sk-bogus', CODEX_DESK: this.mark },
         permission_policy: policy,
       },
       ...(threshold === undefined ? {} : { failure_threshold: threshold }),
@@ -95,12 +94,12 @@ export class CodexDesk {
 
   /** Its live processes, those of its commands included; or those of them that run `program`. */
   processes(program?: string): number[] {
-    const all = processesWith(this.marker);
+    const all = processesWith(`CODEX_DESK=${this.mark}`);
     return program === undefined ? all : all.filter((pid) => basename(programOf(pid)) === program);
   }
 
-  noProcessLeft(): Promise<true> {
-    return waitFor(() => this.processes().length === 0 || undefined, 5_000, 'its processes to be gone') as Promise<true>;
+  async noProcessLeft(): Promise<void> {
+    await waitFor(() => this.processes().length === 0, 5_000, 'its processes to be gone');
   }
 
   /** It has asked the model for the `n`th time. */

@@ -14,6 +14,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await server?.dispose();
   await database?.drop();
+  expect(server.log.filter((line) => /"level":"(error|fatal)"/.test(line))).toEqual([]);
 });
 
 /** A Codex for this test alone. */
@@ -158,12 +159,23 @@ describe('the end of the real Codex in the middle of a turn', () => {
 
   it('takes the commands it has started with it', async (test) => {
     const desk = await hire(test, { policy: 'allow' });
-    desk.model.reply = runs('sleep 600', 'Slept well.');
+    desk.model.reply = runs('nohup setsid sleep 600', 'Slept well.');
     const task = await desk.assign('Sleep');
     await waitFor(() => desk.processes('sleep').length > 0, 20_000, 'the command to run');
 
     expect(await cancelled(await task.run())).toBeLessThan(10_000);
     expect(desk.processes()).toEqual([]);
+  });
+
+  it('does not leave a command behind that it can no longer end itself', async (test) => {
+    const desk = await hire(test, { policy: 'allow' });
+    desk.model.reply = runs('nohup setsid sleep 600', 'Slept well.');
+    const task = await desk.assign('Sleep');
+    await waitFor(() => desk.processes('sleep').length > 0, 20_000, 'the command to run');
+    for (const pid of desk.processes('codex-acp')) process.kill(pid, 'SIGKILL');
+
+    expect(await task.ended()).toMatchObject({ status: 'failed' });
+    await desk.noProcessLeft();
   });
 
   /** Cancels it and answers how many milliseconds its end took. */

@@ -15,6 +15,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await server?.dispose();
   await database?.drop();
+  expect(server.log.filter((line) => /"level":"(error|fatal)"/.test(line))).toEqual([]);
 });
 afterEach(() => desk.close());
 

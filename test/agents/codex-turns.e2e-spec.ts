@@ -25,6 +25,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await server?.dispose();
   await database?.drop();
+  expect(server.log.filter((line) => /"level":"(error|fatal)"/.test(line))).toEqual([]);
 });
 
 /** A Codex for this test alone. */
@@ -72,6 +73,7 @@ describe('a turn of the real Codex', () => {
     expect(await task.ended()).toMatchObject({ status: 'completed', error_message: null });
     expect(desk.said().some((line) => line.includes('"stopReason":"cancelled"'))).toBe(true);
     expect(existsSync(await task.file('made-by-codex.txt'))).toBe(false);
+    expect(await task.comments()).toEqual([]);
     expect(await task.session()).toMatchObject({ state: 'IDLE', error_message: null });
     expect(await desk.agent()).toMatchObject({ status: 'idle', consecutive_failures: 0, open_failures: 0 });
   });
