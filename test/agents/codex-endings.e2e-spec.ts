@@ -1,28 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
-import { cloneDatabase } from '../support/office-db.js';
-import { RealServer, waitFor } from '../support/real-server.js';
-import { CodexDesk, type CodexOptions } from './codex-desk.js';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { waitFor } from '../support/real-server.js';
+import { CodexOffice } from './codex-office.js';
 import { breaksOff, hangs, refuses, REQUEST_ID, runs, says } from './model-server.js';
 
-let database: Awaited<ReturnType<typeof cloneDatabase>>;
-let server: RealServer;
-
+let office: CodexOffice;
 beforeAll(async () => {
-  database = await cloneDatabase();
-  server = await RealServer.start({ databaseUrl: database.url });
+  office = await CodexOffice.open();
 });
-afterAll(async () => {
-  await server?.dispose();
-  await database?.drop();
-  expect(server.log.filter((line) => /"level":"(error|fatal)"/.test(line))).toEqual([]);
-});
-
-/** A Codex for this test alone. */
-async function hire({ onTestFinished }: TestContext, options?: CodexOptions): Promise<CodexDesk> {
-  const desk = await CodexDesk.open(server, options);
-  onTestFinished(() => desk.close());
-  return desk;
-}
+afterAll(() => office?.close());
 
 const BAD_KEY = refuses(401, {
   message: 'Incorrect API key provided: sk-bogus. You can find your API key at https://platform.openai.com/account/api-keys.',
@@ -60,7 +45,7 @@ describe('a model that fails the real Codex', () => {
     { how: 'is broken', reply: BROKEN, words: ['high demand'], info: 'internal_server_error' },
     { how: 'breaks off', reply: breaksOff('The report is '), words: ['stream disconnected before completion'], info: 'other' },
   ])('fails the run with the error as Codex wrote it: $how', async ({ reply, words, info }, test) => {
-    const desk = await hire(test, { recorded: true });
+    const desk = await office.hire(test, { recorded: true });
     desk.model.reply = reply;
     const task = await desk.assign('Write the report');
 
@@ -83,7 +68,7 @@ describe('a model that fails the real Codex', () => {
   });
 
   it('pauses its agent at the threshold, and a turn that goes well sets the count back', async (test) => {
-    const desk = await hire(test, { threshold: 2 });
+    const desk = await office.hire(test, { threshold: 2 });
     desk.model.reply = BAD_KEY;
     await (await desk.assign('First')).ended();
     expect(await desk.agent()).toMatchObject({ status: 'idle', consecutive_failures: 1 });
@@ -103,7 +88,7 @@ describe('a model that fails the real Codex', () => {
   });
 
   it('is not even asked when nobody has logged in', async (test) => {
-    const desk = await hire(test, { recorded: true, loggedIn: false });
+    const desk = await office.hire(test, { recorded: true, loggedIn: false });
     const task = await desk.assign('Write the report');
 
     const { status, error_message, attempts } = await task.ended();
@@ -121,7 +106,7 @@ describe('the end of the real Codex in the middle of a turn', () => {
     // Its launcher, which is what the office started, takes that for a good end.
     { what: 'all but its launcher', program: 'codex-acp', said: { exit_code: 0, signal: null } },
   ])('fails the run when it is killed: $what', async ({ program, said }, test) => {
-    const desk = await hire(test);
+    const desk = await office.hire(test);
     desk.model.reply = hangs;
     const task = await desk.assign('Write the report');
     await desk.asked();
@@ -138,7 +123,7 @@ describe('the end of the real Codex in the middle of a turn', () => {
   });
 
   it('is a cancelled run when a person cancels it, and the conversation goes on', async (test) => {
-    const desk = await hire(test);
+    const desk = await office.hire(test);
     desk.model.reply = hangs;
     const task = await desk.assign('Write the report');
     await desk.asked();
@@ -158,7 +143,7 @@ describe('the end of the real Codex in the middle of a turn', () => {
   });
 
   it('takes the commands it has started with it', async (test) => {
-    const desk = await hire(test, { policy: 'allow' });
+    const desk = await office.hire(test, { policy: 'allow' });
     desk.model.reply = runs('nohup setsid sleep 600', 'Slept well.');
     const task = await desk.assign('Sleep');
     await waitFor(() => desk.processes('sleep').length > 0, 20_000, 'the command to run');
@@ -168,7 +153,7 @@ describe('the end of the real Codex in the middle of a turn', () => {
   });
 
   it('does not leave a command behind that it can no longer end itself', async (test) => {
-    const desk = await hire(test, { policy: 'allow' });
+    const desk = await office.hire(test, { policy: 'allow' });
     desk.model.reply = runs('nohup setsid sleep 600', 'Slept well.');
     const task = await desk.assign('Sleep');
     await waitFor(() => desk.processes('sleep').length > 0, 20_000, 'the command to run');
@@ -181,9 +166,9 @@ describe('the end of the real Codex in the middle of a turn', () => {
   /** Cancels it and answers how many milliseconds its end took. */
   async function cancelled({ id }: { readonly id: string }): Promise<number> {
     const asked = performance.now();
-    const { status, body } = await server.call(`POST /runs/${id}/cancel`);
+    const { status, body } = await office.server.call(`POST /runs/${id}/cancel`);
     expect({ status, body }).toMatchObject({ status: 202, body: { run_id: id, stop_requested_at: expect.any(String) } });
-    await waitFor(async () => (await server.must(`GET /runs/${id}`)).status === 'cancelled', 30_000, 'the run to be cancelled');
+    await waitFor(async () => (await office.server.must(`GET /runs/${id}`)).status === 'cancelled', 30_000, 'the run to be cancelled');
     return performance.now() - asked;
   }
 });

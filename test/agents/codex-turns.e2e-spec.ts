@@ -1,8 +1,6 @@
 import { existsSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
-import { cloneDatabase } from '../support/office-db.js';
-import { RealServer } from '../support/real-server.js';
-import { CodexDesk, type CodexOptions } from './codex-desk.js';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CodexOffice } from './codex-office.js';
 import { runs, says } from './model-server.js';
 
 /** What only the office may know. */
@@ -15,29 +13,15 @@ const OWN = {
 /** What the office passes on to a Codex, if it has it. */
 const PASSED = { LANG: 'C.UTF-8', OPENAI_API_KEY: 'sk-of-the-office' };
 
-let database: Awaited<ReturnType<typeof cloneDatabase>>;
-let server: RealServer;
-
+let office: CodexOffice;
 beforeAll(async () => {
-  database = await cloneDatabase();
-  server = await RealServer.start({ databaseUrl: database.url, env: { ...OWN, ...PASSED } });
+  office = await CodexOffice.open({ ...OWN, ...PASSED });
 });
-afterAll(async () => {
-  await server?.dispose();
-  await database?.drop();
-  expect(server.log.filter((line) => /"level":"(error|fatal)"/.test(line))).toEqual([]);
-});
-
-/** A Codex for this test alone. */
-async function hire({ onTestFinished }: TestContext, options?: CodexOptions): Promise<CodexDesk> {
-  const desk = await CodexDesk.open(server, options);
-  onTestFinished(() => desk.close());
-  return desk;
-}
+afterAll(() => office?.close());
 
 describe('a turn of the real Codex', () => {
   it('becomes a comment with the words of the model and nothing else', async (test) => {
-    const desk = await hire(test);
+    const desk = await office.hire(test);
     desk.model.reply = says('The report is written.');
     const task = await desk.assign('Write the report');
 
@@ -55,18 +39,18 @@ describe('a turn of the real Codex', () => {
   });
 
   it('runs a command that the policy allows, in the folder of the task', async (test) => {
-    const desk = await hire(test, { policy: 'allow' });
-    desk.model.reply = runs('touch made-by-codex.txt && echo made', 'It is there.');
+    const desk = await office.hire(test, { policy: 'allow' });
+    desk.model.reply = runs('touch made-by-codex.txt && echo tool-$((40 + 2))', 'It is there.');
     const task = await desk.assign('Make a file');
 
     expect(await task.ended()).toMatchObject({ status: 'completed', stop_reason: 'end_turn' });
     expect(existsSync(await task.file('made-by-codex.txt'))).toBe(true);
-    expect(desk.model.conversation()).toContain('made');
+    expect(desk.model.conversation()).toContain('tool-42');
     expect(await task.comments()).toMatchObject([{ body: 'It is there.' }]);
   });
 
   it('runs no command that the policy denies, which is not a failure', async (test) => {
-    const desk = await hire(test, { policy: 'deny', recorded: true });
+    const desk = await office.hire(test, { policy: 'deny', recorded: true });
     desk.model.reply = runs('touch made-by-codex.txt', 'It is there.');
     const task = await desk.assign('Make a file');
 
@@ -81,7 +65,7 @@ describe('a turn of the real Codex', () => {
 
 describe('the next turn of a conversation', () => {
   it('is taken by a new process that has loaded what was said before', async (test) => {
-    const desk = await hire(test, { recorded: true });
+    const desk = await office.hire(test, { recorded: true });
     desk.model.reply = says('The number is 42.');
     const task = await desk.assign('Think of a number');
     await task.ended();
@@ -112,7 +96,7 @@ describe('the next turn of a conversation', () => {
   });
 
   it('begins anew, and says so, when Codex has lost the conversation', async (test) => {
-    const desk = await hire(test);
+    const desk = await office.hire(test);
     const task = await desk.assign('Think of a number');
     await task.ended();
     const { acp_session_id: lost } = await task.session();
@@ -125,7 +109,7 @@ describe('the next turn of a conversation', () => {
     expect(run).toMatchObject({ status: 'completed' });
     const { acp_session_id } = await task.session();
     expect(acp_session_id).not.toBe(lost);
-    const { items } = await server.must<{ items: object[] }>(`GET /runs/${run.id}/events`);
+    const { items } = await office.server.must<{ items: object[] }>(`GET /runs/${run.id}/events`);
     expect(items).toContainEqual(expect.objectContaining({ event_type: 'session.load_failed', level: 'warn' }));
     expect(desk.model.conversation()).toContain('You are Codex');
   });
@@ -133,7 +117,7 @@ describe('the next turn of a conversation', () => {
 
 describe('what Codex gets to see', () => {
   it('is neither a setting nor a secret of the office, only what is named for it', async (test) => {
-    const desk = await hire(test, { recorded: true });
+    const desk = await office.hire(test, { recorded: true });
     await (await desk.assign('Look around')).ended();
 
     const environment = desk.environment();
@@ -158,6 +142,7 @@ describe('what Codex gets to see', () => {
     ).toEqual(['CODEX_DESK', 'CODEX_HOME', 'FAKE_API_KEY', 'HOME', 'LANG', 'OPENAI_API_KEY', 'PATH'].toSorted());
     expect(given).toMatchObject(PASSED);
     const told = JSON.stringify([environment, desk.heard()]);
-    for (const secret of [...Object.values(OWN), new URL(database.url).pathname, server.dataDir]) expect(told).not.toContain(secret);
+    for (const secret of [...Object.values(OWN), new URL(office.database.url).pathname, office.server.dataDir])
+      expect(told).not.toContain(secret);
   });
 });
