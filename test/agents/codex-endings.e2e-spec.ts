@@ -144,7 +144,7 @@ describe('the end of the real Codex in the middle of a turn', () => {
 
   it('takes the commands it has started with it', async (test) => {
     const desk = await office.hire(test, { policy: 'allow' });
-    desk.model.reply = runs('nohup setsid sleep 600', 'Slept well.');
+    desk.model.reply = runs('nohup setsid sleep 600', hangs);
     const task = await desk.assign('Sleep');
     await waitFor(() => desk.processes('sleep').length > 0, 20_000, 'the command to run');
 
@@ -154,7 +154,7 @@ describe('the end of the real Codex in the middle of a turn', () => {
 
   it('does not leave a command behind that it can no longer end itself', async (test) => {
     const desk = await office.hire(test, { policy: 'allow' });
-    desk.model.reply = runs('nohup setsid sleep 600', 'Slept well.');
+    desk.model.reply = runs('nohup setsid sleep 600', hangs);
     const task = await desk.assign('Sleep');
     await waitFor(() => desk.processes('sleep').length > 0, 20_000, 'the command to run');
     for (const pid of desk.processes('codex-acp')) process.kill(pid, 'SIGKILL');

@@ -40,7 +40,7 @@ describe('a turn of the real Codex', () => {
 
   it('runs a command that the policy allows, in the folder of the task', async (test) => {
     const desk = await office.hire(test, { policy: 'allow' });
-    desk.model.reply = runs('touch made-by-codex.txt && echo tool-$((40 + 2))', 'It is there.');
+    desk.model.reply = runs('touch made-by-codex.txt && echo tool-$((40 + 2))', says('It is there.'));
     const task = await desk.assign('Make a file');
 
     expect(await task.ended()).toMatchObject({ status: 'completed', stop_reason: 'end_turn' });
@@ -51,7 +51,7 @@ describe('a turn of the real Codex', () => {
 
   it('runs no command that the policy denies, which is not a failure', async (test) => {
     const desk = await office.hire(test, { policy: 'deny', recorded: true });
-    desk.model.reply = runs('touch made-by-codex.txt', 'It is there.');
+    desk.model.reply = runs('touch made-by-codex.txt', says('It is there.'));
     const task = await desk.assign('Make a file');
 
     expect(await task.ended()).toMatchObject({ status: 'completed', error_message: null });

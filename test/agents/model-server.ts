@@ -65,10 +65,10 @@ export function says(text: string): Reply {
   };
 }
 
-/** Wants to run a command outside of the agent's sandbox, for which the agent has to ask; says `text` once it knows what came of it. */
-export function runs(command: string, text: string): Reply {
+/** Wants to run a command outside of the agent's sandbox, for which the agent has to ask. `then` is what it does once it has been told. */
+export function runs(command: string, then: Reply): Reply {
   return (request, response) => {
-    if (request.input.at(-1)?.['type'] === 'function_call_output') return says(text)(request, response);
+    if (request.input.at(-1)?.['type'] === 'function_call_output') return then(request, response);
     const args = { cmd: command, sandbox_permissions: 'require_escalated', justification: 'The task asks for it.' };
     const call = { type: 'function_call', call_id: 'call_1', name: 'exec_command', arguments: JSON.stringify(args) };
     const stream = new ResponseStream(response);
