@@ -7,12 +7,14 @@ import { EFFECTIVE_CLASS, FOLDER_HOST, waitingOnSql } from './waiting-on.sql.js'
 import { sourcesOf } from '../sessions/domain/session-state.js';
 import type { ClaimInput, ClaimWrite, WrittenClaim } from './claim.js';
 
-const CLAIMABLE = `${waitingOnSql({ leaseSec: '$2', host: '$3', busyTasks: '$4' })} = 'claimable'`;
+// A CASE, because PostgreSQL takes a bare comparison for so selective that it expects to read a whole queue anyway.
+const CLAIMABLE = `case when ${waitingOnSql({ leaseSec: '$2', host: '$3', busyTasks: '$4' })} = 'claimable' then true else false end`;
 
 /**
  * The best `howMany` claimable runs of one agent. Per class the oldest come first, and ageing only ever lifts the oldest
  * of a class, so merging the heads of the four classes gives the claim order without sorting a long queue. The inner
- * ORDER BY keeps PostgreSQL from judging a whole queue before it takes the first: runs are judged in order, as needed.
+ * ORDER BY makes PostgreSQL walk the index of waiting runs and judge them one by one until it has enough; a second one
+ * around the filter, which changes nothing, would make it fetch, judge and sort them all.
  */
 const bestOf = (howMany: string): string => `
   select head.* from unnest(array[0, 1, 2, 3]) as wake_class
@@ -22,7 +24,7 @@ const bestOf = (howMany: string): string => `
               where r.agent_id = a.id and r.status in ('queued', 'scheduled_retry') and r.wake_class = wake_class.wake_class
               order by r.requested_at, r.id) r
       where ${CLAIMABLE}
-      order by r.requested_at, r.id limit ${howMany}) head
+      limit ${howMany}) head
    order by head.rank, head.requested_at, head.id limit ${howMany}`;
 
 /** First the agents: whoever holds one counts its running runs alone. Ordered by their best run, so that none is starved. */
