@@ -42,7 +42,7 @@ const LOCK_AGENTS = `
 const LOCK_RUNS = `
   select r.id, r.agent_id, r.task_id from agent_instances a join workspaces w on w.id = a.workspace_id
    cross join lateral (
-     select greatest(a.max_concurrent_sessions - count(*), 0) as n from runs x where x.agent_id = a.id and x.status = 'running') free
+     select least(greatest(a.max_concurrent_sessions - count(*), 0), $5) as n from runs x where x.agent_id = a.id and x.status = 'running') free
    cross join lateral (${bestOf('free.n')}) best
    join runs r on r.id = best.id
   where a.workspace_id = $1 and a.id = any($6::uuid[]) and r.status in ('queued', 'scheduled_retry')

@@ -24,6 +24,8 @@ export class ClaimLoop {
   private running: Promise<void> = Promise.resolve();
   private polledAt = -Infinity;
   private turnedAt = -Infinity;
+  /** Slots that a claim under way may fill. */
+  private promised = 0;
 
   constructor(
     private readonly claims: ClaimService,
@@ -38,8 +40,8 @@ export class ClaimLoop {
   ) {}
 
   start(): void {
-    const deaf = this.nudges.on('work', (workspaceId) => this.look(workspaceId));
-    this.stopping.signal.addEventListener('abort', deaf, { once: true });
+    const deaf = [this.nudges.on('work', (workspaceId) => this.look(workspaceId)), this.nudges.onEverything(() => this.lookEverywhere())];
+    this.stopping.signal.addEventListener('abort', () => deaf.forEach((stop) => stop()), { once: true });
     this.running = this.run(this.stopping.signal);
   }
 
@@ -60,12 +62,18 @@ export class ClaimLoop {
     this.awaken();
   }
 
+  private lookEverywhere(): void {
+    this.polledAt = -Infinity;
+    this.awaken();
+  }
+
   private async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       this.turnedAt = this.clock.monotonicMs();
       try {
         await this.pollWhenDue();
-        await this.claimInTurn(signal);
+        // Two walkers over the same turn: while one waits for the database the other claims elsewhere.
+        await Promise.all([this.claimInTurn(signal), this.claimInTurn(signal)]);
         this.outage.recovered();
         await this.untilAwakened(signal);
       } catch (error) {
@@ -82,21 +90,37 @@ export class ClaimLoop {
 
   private async claimInTurn(signal: AbortSignal): Promise<void> {
     for (const workspaceId of this.inTurn) {
-      if (signal.aborted || this.live.free === 0) return;
+      const limit = Math.min(this.live.free - this.promised, this.share);
+      if (signal.aborted || limit <= 0) return;
       this.inTurn.delete(workspaceId);
-      const { claimed, mayHaveMore } = await this.claims.claim({
-        workspaceId,
-        hostId: this.host.id,
-        bootId: this.host.bootId,
-        leaseSec: this.settings.OFFICE_LEASE_SEC,
-        busyTaskIds: this.live.busyTaskIds(),
-        limit: this.live.free,
-        workDir: this.settings.OFFICE_WORK_DIR,
-      });
-      for (const run of claimed) void this.driver.drive(run);
-      // Added again at the end of the turn: a Set is walked in the order of insertion.
-      if (mayHaveMore) this.inTurn.add(workspaceId);
+      this.promised += limit;
+      try {
+        // Added again at the end of the turn: a Set is walked in the order of insertion.
+        if (await this.claimOf(workspaceId, limit)) this.inTurn.add(workspaceId);
+      } finally {
+        this.promised -= limit;
+      }
     }
+  }
+
+  /** True when the workspace may have more to claim at once. */
+  private async claimOf(workspaceId: string, limit: number): Promise<boolean> {
+    const { claimed, mayHaveMore } = await this.claims.claim({
+      workspaceId,
+      hostId: this.host.id,
+      bootId: this.host.bootId,
+      leaseSec: this.settings.OFFICE_LEASE_SEC,
+      busyTaskIds: this.live.busyTaskIds(),
+      limit,
+      workDir: this.settings.OFFICE_WORK_DIR,
+    });
+    for (const run of claimed) void this.driver.drive(run);
+    return mayHaveMore;
+  }
+
+  /** No claim takes more than half of all slots, so that the other walker finds some too. */
+  private get share(): number {
+    return Math.max(1, Math.ceil(this.settings.OFFICE_MAX_EXECUTIONS / 2));
   }
 
   private async untilAwakened(signal: AbortSignal): Promise<void> {

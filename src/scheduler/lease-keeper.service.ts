@@ -50,11 +50,12 @@ export class LeaseKeeper {
   ) {}
 
   start(): void {
-    const deaf = this.nudges.on('stop', () => {
+    const look = (): void => {
       this.stopsAsked = true;
       this.awaken();
-    });
-    this.stopping.signal.addEventListener('abort', deaf, { once: true });
+    };
+    const deaf = [this.nudges.on('stop', look), this.nudges.onEverything(look)];
+    this.stopping.signal.addEventListener('abort', () => deaf.forEach((stop) => stop()), { once: true });
     this.reachableSince = this.clock.monotonicMs();
     this.running = this.run(this.stopping.signal);
   }
@@ -99,6 +100,7 @@ export class LeaseKeeper {
     this.renewedAt = sentAt;
     await this.sayStillHere();
     const othersLive = await this.hosts.othersLive();
+    this.nudges.alone = !othersLive;
     this.supervision.setLease(this.settings.OFFICE_LEASE_SEC * 1_000 - (this.clock.monotonicMs() - sentAt), othersLive);
     await this.letGoOfTheLost(before, ours);
     await this.settleTheOwnerless(ours);

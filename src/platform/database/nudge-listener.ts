@@ -70,6 +70,7 @@ export class NudgeListener implements OnApplicationBootstrap, BeforeApplicationS
       await client.connect();
       await client.query(`listen ${NUDGE_CHANNEL}`);
       this.outage.recovered();
+      this.nudges.greet();
       this.nudges.everything();
       while (!signal.aborted) {
         await Promise.race([lost, this.clock.sleep(ARE_YOU_THERE_MS, signal)]);

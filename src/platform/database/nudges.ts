@@ -19,6 +19,11 @@ export class Nudges {
   private readonly outbox = new Set<string>();
   private readonly sender = newId();
   private sending = false;
+  /**
+   * True while no other server shares the database: then nothing is sent, which under load saves a commit in four. Whoever
+   * joins says so (`greet`), and is told of everything from then on; what it missed before its polls find.
+   */
+  alone = false;
 
   constructor(private readonly dataSource: DataSource) {}
 
@@ -42,15 +47,22 @@ export class Nudges {
     if (workspaceId === null) return;
     for (const nudge of nudges) {
       this.local.emit(nudge, workspaceId);
-      this.outbox.add(`${nudge} ${workspaceId}`);
+      if (!this.alone) this.outbox.add(`${nudge} ${workspaceId}`);
     }
     if (!this.sending && this.outbox.size > 0) void this.drain();
+  }
+
+  /** Tells the other servers that this one is there. */
+  greet(): void {
+    this.outbox.add('hello');
+    if (!this.sending) void this.drain();
   }
 
   /** What arrived over NUDGE_CHANNEL: the sender, then one line per nudge. Our own have been heard already. */
   receive(payload: string): void {
     const [sender, ...lines] = payload.split('\n');
     if (sender === this.sender) return;
+    this.alone = false;
     for (const line of lines) {
       const [nudge, workspaceId] = line.split(' ');
       if (nudge && workspaceId) this.local.emit(nudge, workspaceId);
