@@ -119,12 +119,16 @@ const READ_INPUTS = `
        order by p.id desc limit 1) last on true
    where r.workspace_id = $1 and r.id = any($2::uuid[])`;
 
-/** One statement writes the whole claim; foreign keys are checked at its end, so a new session may be named before it exists. */
+/**
+ * One statement writes the whole claim; foreign keys are checked at its end, so a new session may be named before it exists.
+ * The ids stand beside the rows ($6 to $8) because PostgreSQL takes a set from JSON for a hundred rows and would read
+ * whole tables to meet them.
+ */
 const WRITE_CLAIMS = `
   with c as (
     select * from jsonb_to_recordset($5::jsonb) as c(
       run_id uuid, agent_id uuid, task_id uuid, session_id uuid, new_session boolean, new_conversation boolean, adapter text, path text,
-      task_starts boolean, capabilities jsonb, input_snapshot jsonb, stale_wake_ids uuid[])
+      task_starts boolean, capabilities jsonb, input_snapshot jsonb)
   ), new_sessions as (
     insert into task_sessions (id, workspace_id, agent_id, task_id, state, adapter)
     select session_id, $1, agent_id, task_id, 'STARTING', adapter from c where new_session
@@ -134,7 +138,7 @@ const WRITE_CLAIMS = `
            acp_session_id = case when c.new_conversation then null else s.acp_session_id end,
            acp_session_history = case when c.new_conversation and s.acp_session_id is not null
              then s.acp_session_history || to_jsonb(s.acp_session_id) else s.acp_session_history end
-      from c where s.workspace_id = $1 and s.id = c.session_id and not c.new_session
+      from c where s.workspace_id = $1 and s.id = any($8::uuid[]) and s.id = c.session_id and not c.new_session
        and s.state in (${sqlList(sourcesOf('STARTING'))})
   ), folders as (
     insert into task_folders (task_id, workspace_id, host_id, path)
@@ -146,15 +150,13 @@ const WRITE_CLAIMS = `
     on conflict (session_id) do update set host_id = excluded.host_id, path = excluded.path, updated_at = now()
   ), started_tasks as (
     update tasks t set state = 'IN_PROGRESS', review_after_failure = false, updated_at = now()
-      from c where t.workspace_id = $1 and t.id = c.task_id and c.task_starts
-  ), stale as (
-    update wake_requests q set stale = true from c where q.run_id = c.run_id and q.id = any(c.stale_wake_ids)
+      from c where t.workspace_id = $1 and t.id = any($7::uuid[]) and t.id = c.task_id and c.task_starts
   ), claimed as (
     update runs r
        set status = 'running', generation = r.generation + 1, claimed_at = clock_timestamp(), launched_at = null, started_at = null,
            lease_host_id = $2, lease_boot_id = $3, lease_expires_at = clock_timestamp() + make_interval(secs => $4),
            session_id = c.session_id, capabilities = c.capabilities, input_snapshot = c.input_snapshot
-      from c where r.workspace_id = $1 and r.id = c.run_id and r.status in ('queued', 'scheduled_retry')
+      from c where r.workspace_id = $1 and r.id = any($6::uuid[]) and r.id = c.run_id and r.status in ('queued', 'scheduled_retry')
     returning r.id, r.generation
   ), attempts as (
     insert into run_attempts (run_id, generation, workspace_id, host_id, boot_id, execution_id)
@@ -209,8 +211,21 @@ export class ClaimRepository {
     return tx.prepared<ClaimInput>(READ_INPUTS, [tx.workspaceId, runIds]);
   }
 
-  write(tx: Tx, at: ClaimPlace, claims: readonly ClaimWrite[]): Promise<WrittenClaim[]> {
-    return tx.prepared<WrittenClaim>(WRITE_CLAIMS, [at.workspaceId, at.hostId, at.bootId, at.leaseSec, JSON.stringify(claims)]);
+  async write(tx: Tx, at: ClaimPlace, claims: readonly ClaimWrite[]): Promise<WrittenClaim[]> {
+    const stale = claims.flatMap(({ stale_wake_ids }) => stale_wake_ids);
+    if (stale.length > 0) {
+      await tx.query(`update wake_requests set stale = true where workspace_id = $1 and id = any($2::uuid[])`, [tx.workspaceId, stale]);
+    }
+    return tx.prepared<WrittenClaim>(WRITE_CLAIMS, [
+      at.workspaceId,
+      at.hostId,
+      at.bootId,
+      at.leaseSec,
+      JSON.stringify(claims.map(({ stale_wake_ids: _, ...row }) => row)),
+      claims.map(({ run_id }) => run_id),
+      claims.flatMap(({ task_id }) => (task_id === null ? [] : [task_id])),
+      claims.map(({ session_id }) => session_id),
+    ]);
   }
 
   async cancelStale(tx: Tx, runId: string, reason: string): Promise<void> {

@@ -15,11 +15,11 @@ export interface Owner {
 const MARK_LAUNCHED = `
   with launched as (
     update runs r set launched_at = clock_timestamp() from unnest($1::uuid[], $2::int[]) as l(id, generation)
-     where r.id = l.id and r.generation = l.generation and r.status = 'running' and r.stop_requested_at is null
+     where r.id = any($1::uuid[]) and r.id = l.id and r.generation = l.generation and r.status = 'running' and r.stop_requested_at is null
     returning r.id, r.generation, r.launched_at
   )
   update run_attempts a set launched_at = l.launched_at from launched l
-   where a.run_id = l.id and a.generation = l.generation returning a.run_id`;
+   where a.run_id = any($1::uuid[]) and a.run_id = l.id and a.generation = l.generation returning a.run_id`;
 
 /**
  * The columns of `task_sessions t` that change when a conversation was told its prompt: `began` is its ACP id, or null where

@@ -88,21 +88,21 @@ const COMPLETE = `
     update runs r set status = 'completed', finished_at = clock_timestamp(), stop_reason = c.stop_reason, usage = c.usage,
            started_at = coalesce(r.started_at, case when c.began is not null then clock_timestamp() end),
            lease_host_id = null, lease_boot_id = null, lease_expires_at = null
-      from c where r.workspace_id = $1 and r.id = c.run_id and r.generation = c.generation and r.status = 'running'
+      from c where r.workspace_id = $1 and r.id = any($4::uuid[]) and r.id = c.run_id and r.generation = c.generation and r.status = 'running'
     returning r.id, r.generation, r.claimed_at, r.started_at, r.finished_at, r.usage
   ), attempts as (
     update run_attempts a set outcome = 'turn_ended', started_at = e.started_at, finished_at = e.finished_at, usage = e.usage
-      from ended e where a.run_id = e.id and a.generation = e.generation
+      from ended e where a.run_id = any($4::uuid[]) and a.run_id = e.id and a.generation = e.generation
   ), sessions as (
     update task_sessions t set state = c.session, updated_at = now(), ${conversationBegan('c.began', 'e.claimed_at')}
-      from c join ended e on e.id = c.run_id where t.workspace_id = $1 and t.id = c.session_id
+      from c join ended e on e.id = c.run_id where t.workspace_id = $1 and t.id = any($5::uuid[]) and t.id = c.session_id
   ), agents as (
     update agent_instances a set consecutive_failures = 0, last_run_finished_at = clock_timestamp()
-      from c where a.workspace_id = $1 and a.id = c.agent_id
+      from c where a.workspace_id = $1 and a.id = any($6::uuid[]) and a.id = c.agent_id
   ), resolved as (
     insert into inbox_dismissals (user_id, item_kind, item_id, workspace_id)
     select $3, 'agent_run_failed', r.id, $1 from c join runs r on r.agent_id = c.agent_id and r.task_id = c.task_id
-     where r.workspace_id = $1 and ${OPEN_FAILURE}
+     where r.workspace_id = $1 and r.agent_id = any($6::uuid[]) and ${OPEN_FAILURE}
     on conflict do nothing returning item_id
   )
   select g.item_id, r.agent_id from resolved g join runs r on r.id = g.item_id order by g.item_id`;
@@ -139,7 +139,14 @@ export class SettlementRepository {
       stop_reason: stopReason,
       usage,
     }));
-    return tx.prepared<{ item_id: string; agent_id: string }>(COMPLETE, [tx.workspaceId, JSON.stringify(rows), SYSTEM_USER_ID]);
+    return tx.prepared<{ item_id: string; agent_id: string }>(COMPLETE, [
+      tx.workspaceId,
+      JSON.stringify(rows),
+      SYSTEM_USER_ID,
+      rows.map(({ run_id }) => run_id),
+      rows.map(({ session_id }) => session_id),
+      rows.map(({ agent_id }) => agent_id),
+    ]);
   }
 
   /** Every other end of the run, its attempt, its session and its agent's clock. */
