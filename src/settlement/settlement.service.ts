@@ -96,7 +96,8 @@ export class SettlementService {
     });
     const resolved = await this.completeAll(tx, judged);
     const settled: Settled[] = [];
-    for (const one of judged) settled.push(one.locked === null ? await this.tooLate(tx, one.run, one.result) : await this.end(tx, one, resolved));
+    for (const one of judged)
+      settled.push(one.locked === null ? await this.tooLate(tx, one.run, one.result) : await this.end(tx, one, resolved));
     return settled;
   }
 
