@@ -32,7 +32,7 @@ export class OfficeSettings {
   @Path() @IsString() @MinLength(1) OFFICE_WORK_DIR: string = resolve('.office-work');
   /** Unset: an embedded PostgreSQL in the data dir. */
   @IsOptional() @Matches(/^postgres(ql)?:\/\//, { message: 'must begin with postgres:// or postgresql://' }) OFFICE_DATABASE_URL?: string;
-  @IsOptional() @IsString() @MinLength(20, { message: 'must have at least 20 characters' }) OFFICE_ADMIN_TOKEN?: string;
+  @IsOptional() @Matches(/^[\x21-\x7e]{20,512}$/, { message: 'must be 20 to 512 visible ASCII characters' }) OFFICE_ADMIN_TOKEN?: string;
   @IsOptional() @IsString() @MinLength(32, { message: 'must have at least 32 characters' }) OFFICE_SECRETS_KEY?: string;
   @Whole(1, 1000) OFFICE_MAX_EXECUTIONS: number = 8;
   @Whole(0, 86_400) OFFICE_DRAIN_SEC: number = 30;
