@@ -49,14 +49,17 @@ const LOCK_RUNS = `
   order by best.rank, best.requested_at, best.id limit $5
     for no key update of r skip locked`;
 
-const LOCK_TASKS = `
-  select id from tasks where workspace_id = $1 and id = any($2::uuid[]) order by id for no key update skip locked`;
-
-const LOCK_SESSIONS = `
-  select s.id from task_sessions s
-   where s.workspace_id = $1 and s.state not in ('COMPLETED', 'CANCELLED')
-     and (s.task_id, s.agent_id) in (select * from unnest($2::uuid[], $3::uuid[]))
-   order by s.id for no key update skip locked`;
+/** Tasks before sessions, each kind by id; what somebody else holds is left out. */
+const LOCK_PLACES = `
+  with t as materialized (
+    select id from tasks where workspace_id = $1 and id = any($2::uuid[]) order by id for no key update skip locked
+  ), s as materialized (
+    select s.id from task_sessions s
+     where s.workspace_id = $1 and s.task_id = any($2::uuid[]) and s.state not in ('COMPLETED', 'CANCELLED')
+       and (s.task_id, s.agent_id) in (select * from unnest($2::uuid[], $3::uuid[])) and (select count(*) from t) >= 0
+     order by s.id for no key update skip locked
+  )
+  select id, true as is_task from t union all select id, false from s`;
 
 /** Everything the decisions and the prompt need, in one statement, read under the locks. */
 const READ_INPUTS = `
@@ -202,9 +205,9 @@ export class ClaimRepository {
     if (onTasks.length === 0) return { taskIds: new Set(), sessionIds: new Set() };
     const taskIds = onTasks.map(({ task_id }) => task_id);
     const agentIds = onTasks.map(({ agent_id }) => agent_id);
-    const tasks = await tx.prepared<{ id: string }>(LOCK_TASKS, [tx.workspaceId, taskIds]);
-    const sessions = await tx.prepared<{ id: string }>(LOCK_SESSIONS, [tx.workspaceId, taskIds, agentIds]);
-    return { taskIds: new Set(tasks.map(({ id }) => id)), sessionIds: new Set(sessions.map(({ id }) => id)) };
+    const locked = await tx.prepared<{ id: string; is_task: boolean }>(LOCK_PLACES, [tx.workspaceId, taskIds, agentIds]);
+    const idsOf = (isTask: boolean): ReadonlySet<string> => new Set(locked.filter(({ is_task }) => is_task === isTask).map(({ id }) => id));
+    return { taskIds: idsOf(true), sessionIds: idsOf(false) };
   }
 
   readInputs(tx: Tx, runIds: readonly string[]): Promise<ClaimInput[]> {
@@ -221,7 +224,7 @@ export class ClaimRepository {
       at.hostId,
       at.bootId,
       at.leaseSec,
-      JSON.stringify(claims.map(({ stale_wake_ids: _, ...row }) => row)),
+      JSON.stringify(claims),
       claims.map(({ run_id }) => run_id),
       claims.flatMap(({ task_id }) => (task_id === null ? [] : [task_id])),
       claims.map(({ session_id }) => session_id),

@@ -72,8 +72,8 @@ describe.concurrent('an agent that', () => {
     const taskId = await assign(agentId, ...steps);
     const run = await over(taskId);
     expect(run.status, run.error_message ?? '').toBe(status);
-    if (said === null) expect(run.error_message).toBeNull();
-    else expect(run.error_message).toContain(said);
+    expect(run.error_message ?? '').toContain(said ?? '');
+    expect(run.error_message === null).toBe(said === null);
     expect(await sessionState(run)).toBe(status === 'completed' ? 'IDLE' : 'FAILED');
     expect(await server.must(`GET /agents/${agentId}`)).toMatchObject({ consecutive_failures: status === 'completed' ? 0 : 1 });
     await gone(run);

@@ -1,5 +1,5 @@
 import { execFile, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -9,17 +9,7 @@ import { waitFor } from '../support/real-server.js';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const COMMANDS = [...readFileSync(join(ROOT, 'README.md'), 'utf8').matchAll(/^```sh\n(.*?)^```$/gms)].map(([, text]) => text!);
-const SHARED = [
-  'package.json',
-  'package-lock.json',
-  'nest-cli.json',
-  'tsconfig.json',
-  'ormconfig.ts',
-  'src',
-  'migrations',
-  'node_modules',
-  'dist',
-];
+const SHARED = ['package.json', 'package-lock.json', 'nest-cli.json', 'tsconfig.json', 'ormconfig.ts', 'src', 'migrations', 'node_modules'];
 
 /** A folder that looks like a clone after its first start, so that what the commands leave behind is not in ours. */
 const folder = mkdtempSync(join(tmpdir(), 'office-readme-'));
@@ -38,6 +28,8 @@ async function run(command: string): Promise<string> {
 
 beforeAll(async () => {
   for (const name of SHARED) symlinkSync(join(ROOT, name), join(folder, name));
+  // Its own, because `npm start` builds into it while other tests start servers from ours.
+  cpSync(join(ROOT, 'dist'), join(folder, 'dist'), { recursive: true });
   port = await freePort();
   server = spawn('bash', ['-euc', COMMANDS[0]!], {
     cwd: folder,
