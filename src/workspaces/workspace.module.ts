@@ -1,6 +1,5 @@
 import { Module } from '@nestjs/common';
 import { AccessModule } from '../access/access.module.js';
-import { AdaptersController } from './adapters.controller.js';
 import { HostController } from './host.controller.js';
 import { HostRegistry } from './host-registry.service.js';
 import { MemberService } from './member.service.js';
@@ -13,7 +12,7 @@ import { WorkspaceService } from './workspace.service.js';
 /** Tenants with their settings, members and secrets, and the hosts that work for all of them. Needs a `WorkspaceFurnishing`. */
 @Module({
   imports: [AccessModule],
-  controllers: [WorkspaceController, HostController, AdaptersController],
+  controllers: [WorkspaceController, HostController],
   providers: [WorkspaceService, MemberService, SecretService, SecretStore, SecretsKey, HostRegistry],
   exports: [SecretStore, HostRegistry],
 })

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AdapterRegistry } from '../../../src/execution/adapter-registry.service.js';
-import { AdaptersController } from '../../../src/workspaces/adapters.controller.js';
+import { AdaptersController } from '../../../src/scheduler/adapters.controller.js';
 import { ExecutionOptions } from '../../../src/execution/execution-options.js';
 import { ExecutionRoom } from './execution-room.js';
 
