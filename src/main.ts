@@ -4,34 +4,29 @@ import { loggerFor } from './platform/logging/office-logger.js';
 import { openOffice } from './office.js';
 
 /** `npm start`: opens the office, and closes it properly when told to go. A second signal does not wait. */
+let closing = false;
 try {
   const settings = readSettings(process.env);
   const logger = loggerFor(settings);
   const unknown = unknownSettings(process.env);
   if (unknown.length > 0) logger.warn({ names: unknown }, 'settings that mean nothing here', 'Office');
+  const told = new Promise<NodeJS.Signals>((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      // The second one does not wait.
+      process.on(signal, () => (closing ? process.exit(1) : resolve(signal)));
+      process.once(signal, () => setImmediate(() => (closing = true)));
+    }
+  });
   const office = await openOffice(settings, logger);
   logger.log({ url: office.url, docs: `${office.url}/api/docs` }, 'office is open', 'Office');
 
-  let closing = false;
-  const close = (signal: NodeJS.Signals): void => {
-    if (closing) process.exit(1);
-    closing = true;
-    logger.log({ signal }, 'closing', 'Office');
-    office.close().then(
-      () => {
-        logger.log('office is closed', 'Office');
-        process.exit(0);
-      },
-      (error: unknown) => {
-        logger.error({ err: error }, 'could not close properly', 'Office');
-        process.exit(1);
-      },
-    );
-  };
-  process.on('SIGTERM', close);
-  process.on('SIGINT', close);
+  const signal = await told;
+  logger.log({ signal }, 'closing', 'Office');
+  await office.close();
+  logger.log('office is closed', 'Office');
+  process.exit(0);
 } catch (error) {
   if (!(error instanceof StartError || error instanceof SettingsError)) throw error;
   process.stderr.write(`${error.message}\n`);
-  process.exitCode = 1;
+  process.exit(1);
 }

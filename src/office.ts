@@ -11,6 +11,7 @@ import { configureHttp } from './platform/http/configure-http.js';
 import { OfficeHttpAdapter } from './platform/http/office-http.adapter.js';
 import type { OfficeLogger } from './platform/logging/office-logger.js';
 import { OfficeHost } from './platform/office-host.js';
+import { Scheduler } from './scheduler/scheduler.service.js';
 
 export interface Office {
   /** Where it listens, without a path. */
@@ -40,6 +41,7 @@ export async function openOffice(settings: OfficeSettings, logger: OfficeLogger)
         `Cannot listen on ${settings.OFFICE_HOST}:${settings.OFFICE_PORT} (${error.code}). Set OFFICE_PORT or OFFICE_HOST.`,
       );
     });
+    await app.get(Scheduler).open();
     return {
       url: await app.getUrl(),
       close: async () => {

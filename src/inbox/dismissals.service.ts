@@ -56,7 +56,18 @@ export class Dismissals {
       [tx.workspaceId, whose.agentId, by.userId ?? SYSTEM_USER_ID, by.pauseId ?? null, whose.taskId ?? null, whose.exceptRunId ?? null],
     );
     for (const item of dismissed) tellFailure(tx, item, 'resolved');
+    if (whose.taskId !== undefined) await this.leavePause(tx, whose.agentId, whose.taskId);
     return dismissed;
+  }
+
+  /** What the pair's failures went into shall not bring them back: the pair has been dealt with by itself. */
+  private async leavePause(tx: Tx, agentId: string, taskId: string): Promise<void> {
+    await tx.query(
+      `update inbox_dismissals d set pause_id = null from runs r
+        where d.workspace_id = $1 and d.item_kind = 'agent_run_failed' and d.item_id = r.id and d.pause_id is not null
+          and r.agent_id = $2 and r.task_id = $3`,
+      [tx.workspaceId, agentId, taskId],
+    );
   }
 
   /** Dismisses one item by its id; false when somebody had done so before. */

@@ -79,10 +79,11 @@ export class OfficeTaskReactions extends TaskReactions {
   /** Nobody's own comment or change wakes itself. A person's wake moves a failed pair on first, so that it can join (contract 3). */
   private async wake(tx: Tx, task: { readonly id: string }, agentId: string, reason: WakeReason, actor: Actor): Promise<void> {
     if (actor.kind === 'agent' && actor.id === agentId) return;
-    if (actor.kind === 'user' && (reason === 'user_comment' || reason === 'mentioned')) {
+    const wake = { agentId, on: { taskId: task.id }, reason, actor };
+    if (actor.kind === 'user' && (reason === 'user_comment' || reason === 'mentioned') && (await this.wakes.wouldTake(tx, wake))) {
       await this.recovery.recover(tx, { taskId: task.id, agentId }, actor.id);
     }
-    await this.wakes.wake(tx, { agentId, on: { taskId: task.id }, reason, actor });
+    await this.wakes.wake(tx, wake);
   }
 
   /** The dependents are locked first: of two blockers that end at once, the second sees that the first has ended. */

@@ -32,6 +32,11 @@ const LOCK_AGENTS = `
   select a.id from agent_instances a join workspaces w on w.id = a.workspace_id
    cross join lateral (${bestOf('1')}) best
    where a.workspace_id = $1 and a.lifecycle = 'active' and a.pause_reason is null
+     -- Known of the agent alone, so that a long queue of one that cannot take any is not judged run by run.
+     and w.stopped_at is null and w.archived_at is null
+     and a.max_concurrent_sessions > (select count(*) from runs x where x.agent_id = a.id and x.status = 'running')
+     and (a.cooldown_sec = 0 or a.last_run_finished_at is null
+          or a.last_run_finished_at <= now() - make_interval(secs => a.cooldown_sec))
    order by best.rank, best.requested_at, best.id limit $5
      for no key update of a skip locked`;
 
@@ -120,7 +125,9 @@ const READ_INPUTS = `
       select p.status in ('failed', 'timed_out') as failed from runs p
        where p.task_id = r.task_id and p.agent_id = r.agent_id and p.id <> r.id and p.launched_at is not null
        order by p.id desc limit 1) last on true
-   where r.workspace_id = $1 and r.id = any($2::uuid[])`;
+   where r.workspace_id = $1 and r.id = any($2::uuid[])
+     -- Another claim may have taken this very task for another agent before we got its lock.
+     and not exists (select from runs p where p.status = 'running' and p.task_id = r.task_id)`;
 
 /**
  * One statement writes the whole claim; foreign keys are checked at its end, so a new session may be named before it exists.
@@ -239,7 +246,7 @@ export class ClaimRepository {
     );
   }
 
-  /** Workspaces with anything waiting and due, by a walk from one to the next along the index of waiting runs. */
+  /** Workspaces with anything waiting, by a walk from one to the next along the index of waiting runs. */
   async workspacesWithWork(): Promise<string[]> {
     const rows = await this.unitOfWork.read<{ workspace_id: string }>(
       `with recursive walk as (

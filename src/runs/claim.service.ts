@@ -53,7 +53,7 @@ export class ClaimService {
       return {
         claimed,
         cancelled: stale.length,
-        mayHaveMore: stale.length > 0 || runs.length >= request.limit,
+        mayHaveMore: stale.length > 0 || claimed.length >= request.limit,
       };
     });
   }

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Batches } from '../platform/database/batches.js';
+import { storableJson } from '../platform/text/storable.js';
 import { sqlList } from '../platform/database/sql-list.js';
 import type { Tx } from '../platform/database/tx.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
@@ -13,9 +14,11 @@ export interface Owner {
 }
 
 const MARK_LAUNCHED = `
-  with launched as (
+  with mine as materialized (
+    select id from runs where id = any($1::uuid[]) order by id for no key update
+  ), launched as (
     update runs r set launched_at = clock_timestamp() from unnest($1::uuid[], $2::int[]) as l(id, generation)
-     where r.id = any($1::uuid[]) and r.id = l.id and r.generation = l.generation and r.status = 'running' and r.stop_requested_at is null
+     where r.id in (select id from mine) and r.id = l.id and r.generation = l.generation and r.status = 'running' and r.stop_requested_at is null
     returning r.id, r.generation, r.launched_at
   )
   update run_attempts a set launched_at = l.launched_at from launched l
@@ -92,7 +95,7 @@ export class RunOwnership {
       await tx.query(
         `insert into office_run_events (run_id, seq, workspace_id, event_type, level, payload)
          select $2, coalesce(max(seq), 0) + 1, $1, $3, $4, $5 from office_run_events where run_id = $2`,
-        [run.workspaceId, run.runId, eventType, level, payload],
+        [run.workspaceId, run.runId, eventType, level, storableJson(payload)],
       );
     });
   }
@@ -104,11 +107,21 @@ export class RunOwnership {
   async renew({ hostId, bootId, leaseSec }: Owner): Promise<{ runId: string; generation: number }[]> {
     const rows = await this.unitOfWork.statement<{ id: string; generation: number }>(
       `update runs set lease_expires_at = clock_timestamp() + make_interval(secs => $3)
-        where lease_host_id = $1 and lease_boot_id = $2 and status = 'running'
+        where status = 'running' and id in (
+          select id from runs where lease_host_id = $1 and lease_boot_id = $2 and status = 'running' order by id for no key update)
        returning id, generation`,
       [hostId, bootId, leaseSec],
     );
     return rows.map(({ id, generation }) => ({ runId: id, generation }));
+  }
+
+  /** Keys of wakes that have been remembered long enough, a batch at a time. */
+  async forgetOldKeys(): Promise<void> {
+    await this.unitOfWork.statement(
+      `delete from wake_keys where (workspace_id, agent_id, key) in (
+         select workspace_id, agent_id, key from wake_keys where remembered_until < now() order by remembered_until limit 1000
+            for update skip locked)`,
+    );
   }
 
   /** Runs of this boot that somebody wants stopped. */

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Tx } from '../platform/database/tx.js';
-import type { CancelReason, StopReason } from './domain/cancel-reason.js';
+import { sqlList } from '../platform/database/sql-list.js';
+import { LEAVES_TASK, type CancelReason, type StopReason } from './domain/cancel-reason.js';
 
 /** Which runs: always within the workspace of the transaction. */
 export type WhichRuns = { readonly runId: string } | { readonly taskId: string; readonly agentId?: string } | { readonly agentId: string };
@@ -35,13 +36,17 @@ export class RunStops {
     return runs.length;
   }
 
-  /** Asks the owners of running runs to stop them; committed with the caller's change. The first reason stands. */
+  /**
+   * Asks the owners of running runs to stop them; committed with the caller's change. The first reason stands, unless the
+   * agent now leaves the task for good: that decides what becomes of its session.
+   */
   async askToStop(tx: Tx, which: WhichRuns, reason: StopReason): Promise<number> {
     const { sql, parameters } = where(tx, which);
+    const leaves = sqlList([...LEAVES_TASK]);
+    const stoppable = `status = 'running' and (stop_requested_at is null or ($1 in (${leaves}) and stop_requested_reason not in (${leaves})))`;
     const runs = await tx.query<Named>(
-      `update runs set stop_requested_at = clock_timestamp(), stop_requested_reason = $1
-        where id in (select id from runs where ${sql} and status = 'running' and stop_requested_at is null order by id for no key update)
-          and status = 'running' and stop_requested_at is null
+      `update runs set stop_requested_at = coalesce(stop_requested_at, clock_timestamp()), stop_requested_reason = $1
+        where id in (select id from runs where ${sql} and ${stoppable} order by id for no key update) and ${stoppable}
        returning id, agent_id, task_id`,
       [reason, ...parameters],
     );

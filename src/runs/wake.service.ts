@@ -3,7 +3,7 @@ import type { Actor } from '../platform/actor.js';
 import type { Tx } from '../platform/database/tx.js';
 import { newId } from '../platform/ids.js';
 import { storableText } from '../platform/text/storable.js';
-import { classOf, rankOf, type WakeClass, type WakeReason } from './domain/wake-reason.js';
+import { classOf, rankOf, type WakeReason } from './domain/wake-reason.js';
 import { judgeWake, type WakeRefusal, type WakeSituation } from './domain/wake-verdict.js';
 
 export interface Wake {
@@ -40,13 +40,7 @@ interface Facts {
 @Injectable()
 export class WakeService {
   async wake(tx: Tx, wake: Wake): Promise<WakeAnswer> {
-    const facts = await this.factsOf(tx, wake);
-    const depth = facts?.parent_depth == null ? 0 : facts.parent_depth + 1;
-    const refusal = judgeWake({
-      lifecycle: facts?.lifecycle ?? null,
-      task: 'taskId' in wake.on ? { found: facts?.task_found ?? false, over: facts?.task_over ?? false } : null,
-      depth,
-    });
+    const { facts, depth, refusal } = await this.judge(tx, wake, 'hold');
     if (refusal !== null) {
       // Without an agent, or a task, of this workspace there is nothing that the request could be kept beside.
       if (refusal !== 'agent_not_found' && refusal !== 'task_not_found') await this.record(tx, wake, depth, { refused: refusal });
@@ -64,12 +58,32 @@ export class WakeService {
     return placed;
   }
 
+  /** Whether `wake` would be taken now, for what must not happen beside a refused one. Locks nothing: sessions come before agents. */
+  async wouldTake(tx: Tx, wake: Wake): Promise<boolean> {
+    return (await this.judge(tx, wake, 'look')).refusal === null;
+  }
+
+  private async judge(
+    tx: Tx,
+    wake: Wake,
+    how: 'look' | 'hold',
+  ): Promise<{ facts: Facts | undefined; depth: number; refusal: WakeRefusal | null }> {
+    const facts = await this.factsOf(tx, wake, how);
+    const depth = facts?.parent_depth == null ? 0 : facts.parent_depth + 1;
+    const refusal = judgeWake({
+      lifecycle: facts?.lifecycle ?? null,
+      task: 'taskId' in wake.on ? { found: facts?.task_found ?? false, over: facts?.task_over ?? false } : null,
+      depth,
+    });
+    return { facts, depth, refusal };
+  }
+
   /**
    * FOR SHARE on the agent, which claims and settlements hold more firmly: a wake and a claim of the same agent happen one
    * after the other, so that no wake joins a run whose prompt has been written already; and an agent that is being
    * archived either sees this wake's run or refuses it.
    */
-  private async factsOf(tx: Tx, wake: Wake): Promise<Facts | undefined> {
+  private async factsOf(tx: Tx, wake: Wake, how: 'look' | 'hold'): Promise<Facts | undefined> {
     const { agentId, on } = wake;
     const [facts] = await tx.prepared<Facts>(
       `select a.lifecycle, a.pause_reason is not null as paused,
@@ -80,7 +94,7 @@ export class WakeService {
          from agent_instances a
          left join tasks t on t.workspace_id = a.workspace_id and t.id = $3
         where a.workspace_id = $1 and a.id = $2
-          for share of a`,
+          ${how === 'hold' ? 'for share of a' : ''}`,
       [tx.workspaceId, agentId, 'taskId' in on ? on.taskId : null, causeOf(wake)],
     );
     return facts;
@@ -132,25 +146,21 @@ export class WakeService {
     return inserted.length === 1 ? id : null;
   }
 
-  /** Only a person's wake changes the run it joins: it moves to the front and is due now. */
+  /** A joined run changes only where this wake is more urgent: it goes by the highest class of its wakes, and a person's is due now. */
   private async join(tx: Tx, { agentId, on, reason, actor }: Wake): Promise<string | null> {
-    const human: WakeClass = 'human';
-    const sql =
-      classOf(reason, actor) === human
-        ? `update runs r set wake_class = ${rankOf(human)}, due_at = least(r.due_at, now())
-            where r.workspace_id = $1 and r.agent_id = $2 and r.status in ('queued', 'scheduled_retry')
-              and (r.task_id = $3 or r.scope = $4)
-          returning r.id`
-        : `select r.id from runs r
-            where r.workspace_id = $1 and r.agent_id = $2 and r.status in ('queued', 'scheduled_retry')
-              and (r.task_id = $3 or r.scope = $4)`;
-    const [run] = await tx.query<{ id: string }>(sql, [
-      tx.workspaceId,
-      agentId,
-      'taskId' in on ? on.taskId : null,
-      'scope' in on ? on.scope : null,
-    ]);
-    return run?.id ?? null;
+    const rank = rankOf(classOf(reason, actor));
+    const [run] = await tx.query<{ id: string; wake_class: number }>(
+      `select id, wake_class from runs
+        where workspace_id = $1 and agent_id = $2 and status in ('queued', 'scheduled_retry') and (task_id = $3 or scope = $4)`,
+      [tx.workspaceId, agentId, 'taskId' in on ? on.taskId : null, 'scope' in on ? on.scope : null],
+    );
+    if (run === undefined || (rank > 0 && run.wake_class <= rank)) return run?.id ?? null;
+    const [raised] = await tx.query<{ id: string }>(
+      `update runs set wake_class = least(wake_class, $3), due_at = case when $3 = 0 then least(due_at, now()) else due_at end
+        where workspace_id = $1 and id = $2 and status in ('queued', 'scheduled_retry') returning id`,
+      [tx.workspaceId, run.id, rank],
+    );
+    return raised?.id ?? null;
   }
 
   private async takeKey(tx: Tx, { agentId }: Wake, key: string): Promise<boolean> {

@@ -1,7 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { OfficeHost } from '../platform/office-host.js';
-import { AbandonedRuns } from '../runs/abandoned-runs.service.js';
-import { SettlementService } from '../settlement/settlement.service.js';
+import { AbandonedRuns, type AbandonedRun } from '../runs/abandoned-runs.service.js';
+import { SettlementService, type Settled } from '../settlement/settlement.service.js';
 import { Persistence } from './persistence.js';
 
 /**
@@ -24,13 +24,24 @@ export class BootRecovery {
     for (;;) {
       const runs = await this.persistence.untilHeard(() => this.abandoned.ofEarlierBoots(this.host.id, this.host.bootId));
       if (runs.length === 0) break;
+      let ended = 0;
       for (const run of runs) {
-        const settled = await this.persistence.untilHeard(() =>
-          this.settlement.settle(run, { kind: 'interrupted', cause: 'host_restart' }),
-        );
+        const settled = await this.settle(run);
         counts[settled] = (counts[settled] ?? 0) + 1;
+        if (settled !== 'unsettled') ended++;
       }
+      // What cannot be settled must not keep the doors shut.
+      if (ended === 0) break;
     }
     if (Object.keys(counts).length > 0) this.logger.warn(counts, 'runs of an earlier start settled');
+  }
+
+  private async settle(run: AbandonedRun): Promise<Settled | 'unsettled'> {
+    try {
+      return await this.persistence.untilHeard(() => this.settlement.settle(run, { kind: 'interrupted', cause: 'host_restart' }));
+    } catch (error) {
+      this.logger.error({ run_id: run.runId, err: error }, 'run of an earlier start could not be settled');
+      return 'unsettled';
+    }
   }
 }

@@ -73,7 +73,7 @@ export class ClaimLoop {
       try {
         await this.pollWhenDue();
         // Two walkers over the same turn: while one waits for the database the other claims elsewhere.
-        await Promise.all([this.claimInTurn(signal), this.claimInTurn(signal)]);
+        await this.claimByTwo(signal);
         this.outage.recovered();
         await this.untilAwakened(signal);
       } catch (error) {
@@ -88,14 +88,22 @@ export class ClaimLoop {
     this.polledAt = this.clock.monotonicMs();
   }
 
+  /** Waits for both, however one of them ends: a claim must not come back to a loop that has gone on or away. */
+  private async claimByTwo(signal: AbortSignal): Promise<void> {
+    const ends = await Promise.allSettled([this.claimInTurn(signal), this.claimInTurn(signal)]);
+    for (const end of ends) if (end.status === 'rejected') throw end.reason;
+  }
+
   private async claimInTurn(signal: AbortSignal): Promise<void> {
-    for (const workspaceId of this.inTurn) {
+    // Those that are there now: whoever comes meanwhile has the next round, after the poll had its chance.
+    for (const workspaceId of [...this.inTurn]) {
+      if (!this.inTurn.has(workspaceId)) continue;
       const limit = Math.min(this.live.free - this.promised, this.share);
       if (signal.aborted || limit <= 0) return;
       this.inTurn.delete(workspaceId);
       this.promised += limit;
       try {
-        // Added again at the end of the turn: a Set is walked in the order of insertion.
+        // At the end of the next round: a Set keeps the order of insertion.
         if (await this.claimOf(workspaceId, limit)) this.inTurn.add(workspaceId);
       } finally {
         this.promised -= limit;

@@ -6,8 +6,9 @@ import { Clock } from '../platform/clock/clock.js';
 import { OfficeSettings } from '../platform/config/office-settings.js';
 import { DatabaseOutage } from '../platform/database/database-outage.js';
 import { Nudges } from '../platform/database/nudges.js';
+import { isUnavailable } from '../platform/database/sqlstate.js';
 import { OfficeHost } from '../platform/office-host.js';
-import { AbandonedRuns } from '../runs/abandoned-runs.service.js';
+import { AbandonedRuns, type AbandonedRun } from '../runs/abandoned-runs.service.js';
 import { RunOwnership } from '../runs/run-ownership.service.js';
 import { SettlementService } from '../settlement/settlement.service.js';
 import { HostRegistry } from '../workspaces/host-registry.service.js';
@@ -30,6 +31,7 @@ export class LeaseKeeper {
   private renewedAt = -Infinity;
   private reachableSince = Infinity;
   private announced = '';
+  private quiet = false;
   /** Runs of this boot that no driver holds, seen by the last renewal: a claim whose answer never came. */
   private ownerless = new Set<string>();
 
@@ -75,7 +77,7 @@ export class LeaseKeeper {
         await this.untilAwakened();
       } catch (error) {
         // Leases of others that ran out while the database was away are not their fault.
-        this.reachableSince = Infinity;
+        if (isUnavailable(error)) this.reachableSince = Infinity;
         await this.clock.sleep(this.outage.failed(error), signal);
       }
     }
@@ -100,7 +102,10 @@ export class LeaseKeeper {
     this.renewedAt = sentAt;
     await this.sayStillHere();
     const othersLive = await this.hosts.othersLive();
-    this.nudges.alone = !othersLive;
+    // Twice in a row: a server that has just joined greets before its row is there.
+    this.nudges.alone = !othersLive && this.quiet;
+    this.quiet = !othersLive;
+    await this.ownership.forgetOldKeys();
     this.supervision.setLease(this.settings.OFFICE_LEASE_SEC * 1_000 - (this.clock.monotonicMs() - sentAt), othersLive);
     await this.letGoOfTheLost(before, ours);
     await this.settleTheOwnerless(ours);
@@ -137,8 +142,18 @@ export class LeaseKeeper {
     this.ownerless = new Set(now.map(({ runId, generation }) => `${runId} ${generation}`));
     if (lost.length === 0) return;
     for (const run of await this.abandoned.ofRuns(lost.map(({ runId }) => runId))) {
-      this.logger.warn({ run_id: run.runId, generation: run.generation }, 'run without an owner settled');
-      await this.settlement.settle(run, { kind: 'interrupted', cause: 'lost_lease' });
+      await this.settleOne(run, {});
+    }
+  }
+
+  /** One that cannot be settled must not keep the others waiting; it is met again at the next renewal. */
+  private async settleOne(run: AbandonedRun, only: { ifLeaseEnded?: boolean }): Promise<void> {
+    try {
+      const settled = await this.settlement.settle(run, { kind: 'interrupted', cause: 'lost_lease' }, only);
+      if (settled !== 'stale') this.logger.warn({ run_id: run.runId, generation: run.generation, settled }, 'run without an owner settled');
+    } catch (error) {
+      if (isUnavailable(error)) throw error;
+      this.logger.error({ run_id: run.runId, err: error }, 'run without an owner could not be settled');
     }
   }
 
@@ -147,8 +162,7 @@ export class LeaseKeeper {
     if (this.reachableSince === Infinity) this.reachableSince = this.clock.monotonicMs();
     if (this.clock.monotonicMs() - this.reachableSince < this.settings.OFFICE_LEASE_SEC * 1_000) return;
     for (const run of await this.abandoned.byOtherHosts(this.host.id)) {
-      this.logger.warn({ run_id: run.runId, generation: run.generation }, 'run of a dead host settled');
-      await this.settlement.settle(run, { kind: 'interrupted', cause: 'lost_lease' });
+      await this.settleOne(run, { ifLeaseEnded: true });
     }
   }
 

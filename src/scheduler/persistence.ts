@@ -1,7 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Clock } from '../platform/clock/clock.js';
 import { DatabaseOutage } from '../platform/database/database-outage.js';
-import { isUnavailable } from '../platform/database/sqlstate.js';
+import { isPassing, isUnavailable } from '../platform/database/sqlstate.js';
 
 /** Says the same thing to the database until it is heard. For facts that must not be lost because the database is away for a while. */
 @Injectable()
@@ -15,8 +15,8 @@ export class Persistence {
   ) {}
 
   /**
-   * Repeats `work` while the database does not answer. Any other error is repeated `attempts` times with growing pauses
-   * (a lock that would not come, a bug of ours) and then thrown. `work` must be safe to repeat.
+   * Repeats `work` while the database does not answer or a lock does not come. Any other error (a bug of ours) is repeated
+   * `attempts` times with growing pauses and then thrown. `work` must be safe to repeat.
    */
   async untilHeard<T>(work: () => Promise<T>, attempts = 3): Promise<T> {
     for (let failures = 0; ;) {
@@ -29,6 +29,11 @@ export class Persistence {
           const pause = this.outage.failed(error);
           if (this.abandoned.signal.aborted) throw error;
           await this.clock.sleep(pause, this.abandoned.signal);
+          continue;
+        }
+        if (isPassing(error)) {
+          if (this.abandoned.signal.aborted) throw error;
+          await this.clock.sleep(500 + 500 * Math.random(), this.abandoned.signal);
           continue;
         }
         failures++;

@@ -1,6 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { mkdir } from 'node:fs/promises';
-import { AgentRuntime, type LaunchSpec } from '../execution/agent-runtime.js';
+import { AgentRuntime, type Evidence, type LaunchSpec, type Outcome } from '../execution/agent-runtime.js';
+import { ProcessSupervision } from '../execution/supervisor/process-supervision.service.js';
 import { OfficeSettings } from '../platform/config/office-settings.js';
 import { Nudges } from '../platform/database/nudges.js';
 import { Clock } from '../platform/clock/clock.js';
@@ -30,6 +31,7 @@ export class RunDriver {
 
   constructor(
     private readonly runtime: AgentRuntime,
+    private readonly supervision: ProcessSupervision,
     private readonly ownership: RunOwnership,
     private readonly settlement: SettlementService,
     private readonly persistence: Persistence,
@@ -62,24 +64,30 @@ export class RunDriver {
   }
 
   private async resultOf(run: ClaimedRun): Promise<Ended> {
+    let launched = false;
     try {
-      return await this.execute(run);
+      const spec = await this.prepare(run);
+      const ours = await this.persistence.untilHeard(() => this.ownership.markLaunched(run));
+      if (!ours) return { result: { kind: 'stopped', reason: 'stopped before the launch' } };
+      launched = true;
+      await this.runtime.launch(spec);
+      return await this.watch(run);
     } catch (error) {
-      this.logger.error({ ...namesOf(run), err: error }, 'agent could not be launched');
-      return { result: failedBeforeStart(run, error) };
+      this.logger.error({ ...namesOf(run), err: error }, launched ? 'agent could not be watched' : 'agent could not be launched');
+      return { result: failure(launched ? 'launch_failed' : 'preparation_failed', error, launched ? null : nothingHappened(run)) };
     }
   }
 
-  private async execute(run: ClaimedRun): Promise<Ended> {
+  private async prepare(run: ClaimedRun): Promise<LaunchSpec> {
     // A conversation that has begun must find its folder as it left it; anything else may have it made.
     if (run.acpSessionId === null) await mkdir(run.folder, { recursive: true, mode: 0o700 });
-    const spec = await this.specOf(run);
-    const ours = await this.persistence.untilHeard(() => this.ownership.markLaunched(run));
-    if (!ours) return { result: { kind: 'stopped', reason: 'stopped before the launch' } };
-    await this.runtime.launch(spec);
+    return this.specOf(run);
+  }
+
+  private async watch(run: ClaimedRun): Promise<Ended> {
     let start: StartRecord | undefined;
     for await (const event of this.runtime.subscribeEvents(run.executionId)) {
-      if (event.type === 'outcome') return { result: event.outcome, unrecordedStart: await start?.orLeaveIt() };
+      if (event.type === 'outcome') return { result: this.resultBy(event.outcome), unrecordedStart: await start?.orLeaveIt() };
       if (event.type !== 'session_ready') continue;
       start = new StartRecord(event.acpSessionId, () =>
         this.persistence.untilHeard(() => this.ownership.markStarted(run, event.acpSessionId)),
@@ -89,10 +97,20 @@ export class RunDriver {
     throw new Error('the execution ended without an outcome');
   }
 
-  private noteLoadFailure(run: ClaimedRun, error: string): Promise<void> {
-    return this.persistence.untilHeard(() =>
-      this.ownership.note(run, 'session.load_failed', 'warn', { acp_session_id: run.acpSessionId, error }),
-    );
+  /** What the supervisor ended because our lease was over is no failure of the agent's (contract 4: not counted). */
+  private resultBy(outcome: Outcome): Result {
+    return outcome.kind === 'error' && this.supervision.leaseOver ? { kind: 'interrupted', cause: 'lost_lease' } : outcome;
+  }
+
+  /** A side note: when it cannot be written the turn goes on all the same. */
+  private async noteLoadFailure(run: ClaimedRun, error: string): Promise<void> {
+    try {
+      await this.persistence.untilHeard(() =>
+        this.ownership.note(run, 'session.load_failed', 'warn', { acp_session_id: run.acpSessionId, error }),
+      );
+    } catch (problem) {
+      this.logger.error({ ...namesOf(run), err: problem }, 'note of a run could not be written');
+    }
   }
 
   private async specOf(run: ClaimedRun): Promise<LaunchSpec> {
@@ -100,7 +118,7 @@ export class RunDriver {
     return {
       executionId: run.executionId,
       adapter: run.adapter,
-      config: await this.configs.launchConfig(run),
+      config: await this.persistence.untilHeard(() => this.configs.launchConfig(run), 1),
       cwd: run.folder,
       env: {
         OFFICE_RUN_ID: run.runId,
@@ -130,7 +148,7 @@ export class RunDriver {
       return await this.persistence.untilHeard(() => this.settlement.settle(run, result));
     } catch (error) {
       this.logger.error({ ...namesOf(run), result: result.kind, err: error }, 'result could not be settled as it is');
-      return this.persistence.untilHeard(() => this.settlement.settle(run, failedBeforeStart(run, error, 'settlement_failed')));
+      return this.persistence.untilHeard(() => this.settlement.settle(run, failure('settlement_failed', error, null)));
     }
   }
 }
@@ -143,21 +161,20 @@ const namesOf = (run: ClaimedRun) => ({
   agent_id: run.agentId,
 });
 
-function failedBeforeStart(run: ClaimedRun, error: unknown, kind = 'launch_failed'): Result {
-  const message = error instanceof Error ? error.message : String(error);
-  return {
-    kind: 'error',
-    payload: JSON.stringify({ kind, message }),
-    evidence: {
-      executionId: run.executionId,
-      acpSessionId: run.acpSessionId,
-      phase: 'spawn',
-      outputSeen: false,
-      effectSeen: false,
-      exit: null,
-      stderrTail: '',
-      stdoutNoise: '',
-      record: null,
-    },
-  };
+/** A failure of ours. Evidence is null where nothing is known of what the agent did meanwhile: never read as "nothing". */
+function failure(kind: string, error: unknown, evidence: Evidence | null): Result {
+  return { kind: 'error', payload: JSON.stringify({ kind, message: error instanceof Error ? error.message : String(error) }), evidence };
 }
+
+/** True before the launch only. */
+const nothingHappened = (run: ClaimedRun): Evidence => ({
+  executionId: run.executionId,
+  acpSessionId: run.acpSessionId,
+  phase: 'spawn',
+  outputSeen: false,
+  effectSeen: false,
+  exit: null,
+  stderrTail: '',
+  stdoutNoise: '',
+  record: null,
+});

@@ -1,4 +1,4 @@
-import { Injectable, Logger, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
+import { Injectable, Logger, type BeforeApplicationShutdown } from '@nestjs/common';
 import { AdapterRegistry } from '../execution/adapter-registry.service.js';
 import { AgentRuntime } from '../execution/agent-runtime.js';
 import { ExecutionOptions } from '../execution/execution-options.js';
@@ -22,8 +22,9 @@ const LAST_WORDS_MS = 15_000;
 
 /** Opens and closes the shift: recovery first, then the loops; at the end no claims, time for the turns, then a firm goodbye. */
 @Injectable()
-export class Scheduler implements OnApplicationBootstrap, BeforeApplicationShutdown {
+export class Scheduler implements BeforeApplicationShutdown {
   private readonly logger = new Logger(Scheduler.name);
+  private closing = false;
 
   constructor(
     private readonly recovery: BootRecovery,
@@ -40,7 +41,11 @@ export class Scheduler implements OnApplicationBootstrap, BeforeApplicationShutd
     private readonly clock: Clock,
   ) {}
 
-  async onApplicationBootstrap(): Promise<void> {
+  /**
+   * Called once the doors are open: an office that cannot listen must not have launched anybody. Until then nothing is
+   * claimed, and closing has nothing to drain.
+   */
+  async open(): Promise<void> {
     const killed = await killLeftovers(this.execution.stateDir, this.clock);
     if (killed.length > 0) this.logger.warn({ executions: killed.length }, 'agents of an earlier start ended');
     await this.hosts.register(this.adapters.installed());
@@ -48,11 +53,15 @@ export class Scheduler implements OnApplicationBootstrap, BeforeApplicationShutd
     this.claimLoop.start();
     this.leases.start();
     this.readiness.register('scheduler', () =>
-      this.claimLoop.idleMs() < ALIVE_WITHIN_MS ? Promise.resolve() : Promise.reject(new Error('the claim loop does not go round')),
+      !this.closing && this.claimLoop.idleMs() < ALIVE_WITHIN_MS
+        ? Promise.resolve()
+        : Promise.reject(new Error(this.closing ? 'the office is closing' : 'the claim loop does not go round')),
     );
   }
 
   async beforeApplicationShutdown(): Promise<void> {
+    this.closing = true;
+    await this.sayWeDrain();
     await this.claimLoop.stop();
     await this.drain();
     await this.leases.stop();
@@ -68,6 +77,14 @@ export class Scheduler implements OnApplicationBootstrap, BeforeApplicationShutd
       for (const { executionId } of this.live.all()) void this.runtime.stop(executionId, 'drain_deadline');
       if (waited > LAST_WORDS_MS) this.persistence.abandon();
       await this.emptyWithin(STOP_AGAIN_MS);
+    }
+  }
+
+  private async sayWeDrain(): Promise<void> {
+    try {
+      await this.hosts.setDraining(true);
+    } catch (error) {
+      this.logger.warn({ err: error }, 'draining could not be told');
     }
   }
 

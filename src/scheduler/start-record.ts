@@ -21,7 +21,10 @@ export class StartRecord {
   async orLeaveIt(): Promise<string | undefined> {
     clearImmediate(this.soon);
     if (this.writing === null) return this.acpSessionId;
-    await this.writing;
-    return undefined;
+    // What could not be written by itself goes with the end: the turn's result must not be lost over it.
+    return this.writing.then(
+      () => undefined,
+      () => this.acpSessionId,
+    );
   }
 }

@@ -3,6 +3,7 @@ import type { Tx } from '../platform/database/tx.js';
 import { SYSTEM_USER_ID } from '../platform/ids.js';
 import { OPEN_FAILURE } from '../inbox/open-items.sql.js';
 import { conversationBegan } from '../runs/run-ownership.service.js';
+import { storableJson } from '../platform/text/storable.js';
 import type { SessionState } from '../sessions/domain/session-state.js';
 
 /** The fencing pair and the rows that belong to it, as the claim knew them. */
@@ -24,6 +25,8 @@ export interface LockedRun {
     readonly generation: number;
     readonly status: string;
     readonly launched: boolean;
+    /** By the database's clock, under the lock. */
+    readonly leaseEnded: boolean;
     readonly stopReason: string | null;
     readonly scope: string | null;
     readonly hostId: string | null;
@@ -61,7 +64,8 @@ const LOCK = `
     select id, identifier, title, state, (archived_at is not null or deleted_at is not null) as over
       from tasks where workspace_id = $1 and id = any($3::uuid[]) order by id for no key update
   ), r as materialized (
-    select id, generation, status, launched_at, stop_requested_reason, scope, session_id, agent_id, task_id, lease_host_id, lease_boot_id
+    select id, generation, status, launched_at, stop_requested_reason, scope, session_id, agent_id, task_id, lease_host_id, lease_boot_id,
+           lease_expires_at < clock_timestamp() as lease_ended
       from runs where workspace_id = $1 and id = any($2::uuid[]) and (select count(*) from t) >= 0 order by id for no key update
   ), s as materialized (
     select id, state from task_sessions where workspace_id = $1 and id = any(array(select session_id from r)) order by id for no key update
@@ -69,7 +73,7 @@ const LOCK = `
     select id, workspace_id, name, lifecycle, consecutive_failures, failure_threshold, pause_reason, pause_source, current_pause_id
       from agent_instances where workspace_id = $1 and id = any($4::uuid[]) and (select count(*) from s) >= 0 order by id for no key update
   )
-  select jsonb_build_object('id', r.id, 'generation', r.generation, 'status', r.status, 'launched', r.launched_at is not null,
+  select jsonb_build_object('id', r.id, 'generation', r.generation, 'status', r.status, 'launched', r.launched_at is not null, 'leaseEnded', coalesce(r.lease_ended, false),
            'stopReason', r.stop_requested_reason, 'scope', r.scope, 'hostId', r.lease_host_id, 'bootId', r.lease_boot_id) as run,
          case when t.id is null then null else to_jsonb(t) end as task,
          to_jsonb(s) as session,
@@ -89,7 +93,7 @@ const COMPLETE = `
            started_at = coalesce(r.started_at, case when c.began is not null then clock_timestamp() end),
            lease_host_id = null, lease_boot_id = null, lease_expires_at = null
       from c where r.workspace_id = $1 and r.id = any($4::uuid[]) and r.id = c.run_id and r.generation = c.generation and r.status = 'running'
-    returning r.id, r.generation, r.claimed_at, r.started_at, r.finished_at, r.usage
+    returning r.id, r.generation, r.scope, r.claimed_at, r.started_at, r.finished_at, r.usage
   ), attempts as (
     update run_attempts a set outcome = 'turn_ended', started_at = e.started_at, finished_at = e.finished_at, usage = e.usage
       from ended e where a.run_id = any($4::uuid[]) and a.run_id = e.id and a.generation = e.generation
@@ -101,7 +105,8 @@ const COMPLETE = `
       from c where a.workspace_id = $1 and a.id = any($6::uuid[]) and a.id = c.agent_id
   ), resolved as (
     insert into inbox_dismissals (user_id, item_kind, item_id, workspace_id)
-    select $3, 'agent_run_failed', r.id, $1 from c join runs r on r.agent_id = c.agent_id and r.task_id = c.task_id
+    select $3, 'agent_run_failed', r.id, $1 from c join ended e on e.id = c.run_id
+      join runs r on r.agent_id = c.agent_id and (r.task_id = c.task_id or (c.task_id is null and r.scope = e.scope))
      where r.workspace_id = $1 and r.agent_id = any($6::uuid[]) and ${OPEN_FAILURE}
     on conflict do nothing returning item_id
   )
@@ -190,7 +195,7 @@ export class SettlementRepository {
         end.errorMessage,
         end.errorSummary,
         end.outcome,
-        end.evidence,
+        end.evidence === null ? null : storableJson(end.evidence),
         end.session,
         end.endsSession,
         run.sessionId,
@@ -253,7 +258,7 @@ export class SettlementRepository {
     const kept = await tx.query(
       `update run_attempts set late_result = $4 where workspace_id = $1 and run_id = $2 and generation = $3 and late_result is null
          and outcome is not null returning run_id`,
-      [tx.workspaceId, runId, generation, result],
+      [tx.workspaceId, runId, generation, storableJson(result)],
     );
     return kept.length === 1;
   }

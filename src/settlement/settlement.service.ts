@@ -24,6 +24,8 @@ const TOGETHER = 16;
 interface End {
   readonly run: SettledRun;
   readonly result: Result;
+  /** Asked by somebody else than the owner: a lease that was renewed meanwhile keeps the run (contract 4). */
+  readonly onlyIfLeaseEnded: boolean;
 }
 
 interface Judged extends End {
@@ -57,20 +59,18 @@ export class SettlementService {
   ) {}
 
   /** Settlements of one workspace that come at the same time share a transaction, at most one of each agent. */
-  settle(run: SettledRun, result: Result): Promise<Settled> {
+  settle(run: SettledRun, result: Result, only: { ifLeaseEnded?: boolean } = {}): Promise<Settled> {
     let batches = this.batches.get(run.workspaceId);
     if (batches === undefined) {
       batches = new Batches(
         (ends) => this.settleTogether(run.workspaceId, ends),
         TOGETHER,
         (end) => end.run.agentId,
+        () => this.batches.delete(run.workspaceId),
       );
       this.batches.set(run.workspaceId, batches);
     }
-    const settled = batches.ask({ run, result });
-    return settled.finally(() => {
-      if (this.batches.get(run.workspaceId)?.idle) this.batches.delete(run.workspaceId);
-    });
+    return batches.ask({ run, result, onlyIfLeaseEnded: only.ifLeaseEnded ?? false });
   }
 
   private async settleTogether(workspaceId: string, ends: readonly End[]): Promise<Settled[]> {
@@ -89,20 +89,22 @@ export class SettlementService {
       tx,
       ends.map(({ run }) => run),
     );
-    const judged = ends.map(({ run, result }) => {
+    const judged = ends.map((end) => {
+      const { run, result, onlyIfLeaseEnded } = end;
       const locked = rows.get(run.runId);
       const ours = locked !== undefined && locked.run.status === 'running' && locked.run.generation === run.generation;
-      return ours ? { run, result, locked, ending: endingOf(result, locked.run) } : { run, result, locked: null };
+      return ours && (locked.run.leaseEnded || !onlyIfLeaseEnded)
+        ? { ...end, locked, ending: endingOf(result, locked.run) }
+        : { ...end, locked: null };
     });
     const resolved = await this.completeAll(tx, judged);
     const settled: Settled[] = [];
-    for (const one of judged)
-      settled.push(one.locked === null ? await this.tooLate(tx, one.run, one.result) : await this.end(tx, one, resolved));
+    for (const one of judged) settled.push(one.locked === null ? await this.tooLate(tx, one) : await this.end(tx, one, resolved));
     return settled;
   }
 
-  private async tooLate(tx: Tx, run: SettledRun, result: Result): Promise<Settled> {
-    await this.rows.keepLate(tx, run.runId, run.generation, lateResult(result));
+  private async tooLate(tx: Tx, { run, result, onlyIfLeaseEnded }: End): Promise<Settled> {
+    if (!onlyIfLeaseEnded) await this.rows.keepLate(tx, run.runId, run.generation, lateResult(result));
     return 'stale';
   }
 
@@ -238,17 +240,18 @@ const usageRow = (usage: Usage | null): object | null =>
   usage === null ? null : { input_tokens: usage.inputTokens, output_tokens: usage.outputTokens, total_tokens: usage.totalTokens };
 
 /** As it is stored and shown: wire names. */
-const evidenceRow = (evidence: Evidence): object => ({
-  execution_id: evidence.executionId,
-  acp_session_id: evidence.acpSessionId,
-  phase: evidence.phase,
-  output_seen: evidence.outputSeen,
-  effect_seen: evidence.effectSeen,
-  exit: evidence.exit,
-  stderr_tail: evidence.stderrTail,
-  stdout_noise: evidence.stdoutNoise,
-  record: evidence.record,
-});
+const evidenceRow = (evidence: Evidence | null): object | null =>
+  evidence && {
+    execution_id: evidence.executionId,
+    acp_session_id: evidence.acpSessionId,
+    phase: evidence.phase,
+    output_seen: evidence.outputSeen,
+    effect_seen: evidence.effectSeen,
+    exit: evidence.exit,
+    stderr_tail: evidence.stderrTail,
+    stdout_noise: evidence.stdoutNoise,
+    record: evidence.record,
+  };
 
 /** What is kept of a result that came too late: enough to see what happened, without the bulk. */
 function lateResult(result: Result): object {

@@ -14,6 +14,7 @@ import { newId } from '../../src/platform/ids.js';
 import { loggerFor } from '../../src/platform/logging/office-logger.js';
 import { OfficeHost } from '../../src/platform/office-host.js';
 import { WakeService } from '../../src/runs/wake.service.js';
+import { Scheduler } from '../../src/scheduler/scheduler.service.js';
 import { furnish, type Pair } from './furnish.js';
 import { percentile, type Bench, type BenchPlace, type Figure } from './figures.js';
 import { NoopRuntime } from './noop-runtime.js';
@@ -96,7 +97,10 @@ async function openOffice(url: string) {
     runtime,
     wakes: app.get(WakeService),
     unitOfWork: app.get(UnitOfWork),
-    start: () => app.init(),
+    start: async () => {
+      await app.init();
+      await app.get(Scheduler).open();
+    },
     close: async () => {
       await app.close();
       rmSync(home, { recursive: true, force: true });

@@ -59,6 +59,11 @@ export class ProcessSupervision {
     this.link?.say({ say: 'lease', expiresInMs, enforce });
   }
 
+  /** The lease has passed and is being enforced: whatever ends now was ended by the supervisor, or is about to be. */
+  get leaseOver(): boolean {
+    return this.lease !== null && this.lease.enforce && this.clock.monotonicMs() >= this.lease.endsAt;
+  }
+
   /** Lets the supervisor go; it first ends what is still registered. */
   async close(): Promise<void> {
     this.closed = true;

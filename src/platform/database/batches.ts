@@ -18,11 +18,9 @@ export class Batches<Item, Answer> {
     private readonly limit: number,
     /** Items of one batch have different keys; those with the same wait for the next. */
     private readonly keyOf: (item: Item) => string,
+    /** Called when nothing is left to do. */
+    private readonly onIdle: () => void = () => undefined,
   ) {}
-
-  get idle(): boolean {
-    return !this.working && this.waiting.length === 0;
-  }
 
   ask(item: Item): Promise<Answer> {
     return new Promise((resolve, reject) => {
@@ -39,6 +37,7 @@ export class Batches<Item, Answer> {
       await this.doTogether(this.take());
     }
     this.working = false;
+    this.onIdle();
   }
 
   private take(): Asked<Item, Answer>[] {

@@ -14,6 +14,11 @@ const codeOf = (error: unknown): string | undefined => {
   return typeof code === 'string' ? code : undefined;
 };
 
+/** Somebody held something for too long: nothing is wrong with what was asked, and it may be asked again. */
+const PASSING = new Set([...RETRYABLE, '55P03', '57014']);
+
+export const isPassing = (error: unknown): boolean => PASSING.has(codeOf(error) ?? '');
+
 export const isRetryable = (error: unknown): boolean => RETRYABLE.has(codeOf(error) ?? '');
 
 /** True when the database did not answer, as opposed to having refused. The outcome of a commit is then unknown. */

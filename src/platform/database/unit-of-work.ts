@@ -1,14 +1,19 @@
 import { Injectable } from '@nestjs/common';
 import type { ClientBase } from 'pg';
-import { DataSource } from 'typeorm';
+import { DataSource, type QueryRunner } from 'typeorm';
 import { Clock } from '../clock/clock.js';
 import { Nudges } from './nudges.js';
 import { storableJson } from '../text/storable.js';
-import { isRetryable } from './sqlstate.js';
+import { isRetryable, isUnavailable } from './sqlstate.js';
 import { prepared } from './prepared.js';
 import { Tx } from './tx.js';
 
 const ATTEMPTS = 4;
+
+/** What TypeORM's runner for PostgreSQL can do besides: with an error, the pool destroys the connection instead of keeping it. */
+interface Droppable {
+  releasePostgresConnection(error?: unknown): Promise<void>;
+}
 
 /** Gapless and in commit order: the counter row is locked from here to the commit, so this must be the last statement (contract 11). */
 const APPEND_EVENTS = `
@@ -45,29 +50,50 @@ export class UnitOfWork {
 
   /** One writing statement that is a whole change by itself and tells nobody: commits with itself, repeated on a deadlock. */
   async statement<Row>(sql: string, parameters: readonly unknown[] = []): Promise<Row[]> {
-    return this.retrying(async () => {
-      await using runner = this.dataSource.createQueryRunner();
-      return prepared<Row>((await runner.connect()) as ClientBase, sql, parameters);
-    });
+    return this.retrying(() => this.onConnection(async (runner) => prepared<Row>((await runner.connect()) as ClientBase, sql, parameters)));
   }
 
   /** Reads outside a transaction: one statement, its own snapshot. */
   async read<Row>(sql: string, parameters: readonly unknown[] = []): Promise<Row[]> {
-    return (await this.dataSource.query(sql, parameters as unknown[])) as Row[];
+    return this.onConnection(async (runner) => (await runner.query(sql, parameters as unknown[])) as Row[]);
   }
 
   private async attempt<T>(workspaceId: string | null, work: (tx: Tx) => Promise<T>): Promise<T> {
     const [result, tx] = await this.retrying(() =>
-      // READ COMMITTED: every connection is opened so (database-options.ts), for naming it here would cost a round trip.
-      this.dataSource.transaction(async (manager) => {
-        const tx = new Tx(manager, workspaceId);
+      this.onConnection(async (runner) => {
+        // READ COMMITTED: every connection is opened so (database-options.ts), for naming it here would cost a round trip.
+        await runner.startTransaction();
+        const tx = new Tx(runner.manager, workspaceId);
         const result = await work(tx);
         await append(tx);
+        await runner.commitTransaction();
         return [result, tx] as const;
       }),
     );
     this.nudges.send(workspaceId, tx.nudges);
     return result;
+  }
+
+  /**
+   * A connection that did not answer is destroyed, never handed on: its transaction may still be open on the other side, and
+   * whoever got it next would write into it.
+   */
+  private async onConnection<T>(work: (runner: QueryRunner) => Promise<T>): Promise<T> {
+    const runner = this.dataSource.createQueryRunner() as QueryRunner & Droppable;
+    let broken: unknown;
+    try {
+      return await work(runner);
+    } catch (error) {
+      if (isUnavailable(error)) broken = error;
+      else if (runner.isTransactionActive) {
+        await runner.rollbackTransaction().catch((failure: unknown) => {
+          broken = failure;
+        });
+      }
+      throw error;
+    } finally {
+      await runner.releasePostgresConnection(broken);
+    }
   }
 
   private async retrying<T>(unit: () => Promise<T>): Promise<T> {

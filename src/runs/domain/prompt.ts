@@ -64,7 +64,7 @@ function preambleOf({ agent, workspace, task }: PromptInput): string {
 
 function turnOf({ wakes, refusedWakes, task, mayHaveBegun }: PromptInput): string {
   return lines([
-    `Why you were woken:\n${wakes.map(wakeLine).join('\n')}`,
+    `Why you were woken:\n${wakeLines(wakes)}`,
     mayHaveBegun ? 'An earlier attempt may have done part of this already. Check what is done before you repeat anything.' : null,
     task === null ? null : taskPart(task),
     refusedWakes.length === 0
@@ -73,9 +73,19 @@ function turnOf({ wakes, refusedWakes, task, mayHaveBegun }: PromptInput): strin
   ]);
 }
 
-function wakeLine({ reason, note }: PromptWake): string {
-  const said = `- ${WAKE_REASONS[reason].words}`;
-  return note === null || note === '' ? said : `${said}\n${block('note', note)}`;
+/** One line a reason, however often; the newest notes that fit. A paused agent may have been woken thousands of times. */
+function wakeLines(wakes: readonly PromptWake[]): string {
+  const times = new Map<WakeReason, number>();
+  for (const { reason } of wakes) times.set(reason, (times.get(reason) ?? 0) + 1);
+  const notes = wakes.flatMap(({ note }) => (note === null || note === '' ? [] : [note]));
+  let room = COMMENT_BYTES;
+  const shown = notes.toReversed().filter((note) => (room -= Buffer.byteLength(note)) >= 0);
+  const dropped = notes.length - shown.length;
+  return [
+    ...[...times].map(([reason, count]) => `- ${WAKE_REASONS[reason].words}${count > 1 ? ` (${count} times)` : ''}`),
+    ...(dropped === 0 ? [] : [`(${dropped} earlier notes are left out)`]),
+    ...shown.toReversed().map((note) => block('note', note)),
+  ].join('\n');
 }
 
 function taskPart(task: PromptTask): string {

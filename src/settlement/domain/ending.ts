@@ -1,11 +1,15 @@
-import type { Outcome, TurnEnd, Usage } from '../../execution/agent-runtime.js';
+import type { Evidence, Outcome, TurnEnd, Usage } from '../../execution/agent-runtime.js';
 import { LEAVES_TASK } from '../../runs/domain/cancel-reason.js';
 import type { SessionState } from '../../sessions/domain/session-state.js';
 
 export type InterruptionCause = 'host_restart' | 'drain_deadline' | 'lost_lease';
 
 /** What an execution came to, or that its host did not live to see it. */
-export type Result = Outcome | { readonly kind: 'interrupted'; readonly cause: InterruptionCause };
+export type Result =
+  | Exclude<Outcome, { kind: 'error' }>
+  /** Evidence is null where we failed ourselves and know nothing of what the agent did. */
+  | { readonly kind: 'error'; readonly payload: string; readonly evidence: Evidence | null }
+  | { readonly kind: 'interrupted'; readonly cause: InterruptionCause };
 
 export interface RunAtEnd {
   readonly launched: boolean;
