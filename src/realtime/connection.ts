@@ -19,7 +19,7 @@ export const CLOSE = {
 const FULL_BYTES = 256 * 1024;
 /** Nothing makes us hold more than this for a client, whatever it asks for. */
 const TOO_MUCH_BYTES = 1024 * 1024;
-/** A buffer that does not empty within this is not being read. With the two seconds of the closing handshake: under 10 s. */
+/** A buffer that does not empty within this is not being read. Its connection is cut soon after: within 10 s of all this. */
 const STUCK_MS = 6_000;
 
 const LIMIT: InboundLimit = { burst: 100, perSecond: 25 };

@@ -20,8 +20,8 @@ export interface FeedEnds {
   turnedAway(subscription: Subscription): void;
   /** What it would need next is not kept any more. */
   lost(subscription: Subscription, page: FeedPage): void;
-  /** Its client does not read. */
-  tooSlow(subscription: Subscription): void;
+  /** Its client reads too slowly, or (`isStuck`) not at all. */
+  tooSlow(subscription: Subscription, isStuck: boolean): void;
   /** A mistake of ours; null when it concerned all. */
   failed(error: unknown, subscription: Subscription | null): void;
 }
@@ -166,7 +166,7 @@ export class Feed {
     if (subscription.state !== 'behind') return false;
     if (subscription.waitedMs !== null) subscription.waitedMs += clock.monotonicMs() - since;
     if (isRead && (subscription.waitedMs ?? 0) <= TOO_SLOW_MS) return true;
-    this.end(subscription, () => subscription.connection.isOpen && ends.tooSlow(subscription));
+    this.end(subscription, () => subscription.connection.isOpen && ends.tooSlow(subscription, !isRead));
     return false;
   }
 

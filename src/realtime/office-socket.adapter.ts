@@ -15,7 +15,7 @@ import { SUBPROTOCOL, tokenAmong } from './domain/presented-token.js';
 
 export const SOCKET_PATH = '/ws';
 const MAX_INBOUND_BYTES = 64 * 1024;
-/** A closing handshake that takes longer is cut. */
+/** How long clients may take over their goodbye when the server closes. */
 const CLOSING_MS = 2_000;
 
 /**
@@ -42,7 +42,6 @@ export class OfficeSocketAdapter extends WsAdapter {
       perMessageDeflate: false,
       // We answer pings ourselves: not to whoever does not read the answers.
       autoPong: false,
-      closeTimeout: CLOSING_MS,
       handleProtocols: (offered: ReadonlySet<string>) => (offered.has(SUBPROTOCOL) ? SUBPROTOCOL : (false as const)),
     };
     const server = new WebSocketServer(options);

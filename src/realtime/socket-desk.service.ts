@@ -22,6 +22,8 @@ import { TranscriptFeed, TranscriptSource } from './transcript-feed.js';
 import { WorkspaceEventsSource } from './workspace-events.source.js';
 
 const MAX_SUBSCRIPTIONS = 100;
+/** For a client that stopped reading to begin again, before its connection is cut. */
+const LAST_CHANCE_MS = 2_000;
 
 const ROWS = { workspace: 'workspaces', task: 'tasks', run: 'runs', session: 'sessions' } as const satisfies Record<TopicKind, string>;
 
@@ -140,11 +142,13 @@ export class SocketDesk {
       this.leave(subscription);
       this.tellEnd(subscription, { code: 'RESYNC_REQUIRED', message: TAKE_A_NEW_PICTURE, ...factsOf(page) });
     },
-    tooSlow: (subscription) => {
+    tooSlow: (subscription, isStuck) => {
       this.leave(subscription);
       const { connection, topic, at } = subscription;
       this.logger.log({ user_id: connection.person.userId, [`${topic.kind}_id`]: topic.id, last_seq: at }, 'client does not keep up');
       connection.close(CLOSE.tooSlow, JSON.stringify({ [`${topic.kind}_id`]: topic.id, last_seq: at }));
+      // The goodbye waits behind what is not read.
+      if (isStuck) this.clock.after(LAST_CHANCE_MS, () => connection.cut());
     },
     failed: (error, subscription) => {
       this.logger.error({ err: error }, 'feed not served');
