@@ -101,12 +101,14 @@ describe('a client that does not keep up', () => {
 
   it('is let go within 10 s with 4008 and how far it got, at bounded cost, and the others do not notice', async () => {
     const ws = await aWorkspace(office, [[ann, 'member']]);
-    const [stuck, late, ...others] = await Promise.all(upTo(12).map(() => connect()));
-    for (const client of [stuck!, late!, ...others]) {
+    const [stuck, late] = [await connect(), await connect()];
+    for (const client of [stuck, late]) {
       await client.ask('workspace.subscribe', { workspace_id: ws });
-      if (client === stuck || client === late) client.socket.pause();
+      client.socket.pause();
     }
-    const paused = [...office.app.get(Connections)].filter(({ subscriptions }) => subscriptions.has(`workspace:${ws}`)).slice(0, 2);
+    const paused = [...office.app.get(Connections)].filter(({ subscriptions }) => subscriptions.has(`workspace:${ws}`));
+    const others = await Promise.all(upTo(10).map(() => connect()));
+    for (const client of others) await client.ask('workspace.subscribe', { workspace_id: ws, after: 0 });
     let most = 0;
     let stuckSince = 0;
     while (paused.some(({ isOpen }) => isOpen)) {
@@ -114,13 +116,13 @@ describe('a client that does not keep up', () => {
       most = Math.max(most, ...paused.map(({ socket }) => socket.bufferedAmount));
       if (stuckSince === 0 && paused.some(({ hasRoom }) => !hasRoom)) stuckSince = performance.now();
     }
-    late!.socket.resume();
-    const { code, reason } = await late!.gone();
+    late.socket.resume();
+    const { code, reason } = await late.gone();
     expect({ code, reason: JSON.parse(reason) as object }).toEqual({
       code: 4008,
-      reason: { workspace_id: ws, last_seq: late!.seqs.at(-1) },
+      reason: { workspace_id: ws, last_seq: late.seqs.at(-1) },
     });
-    expect(late!.seqs).toEqual(upTo(late!.seqs.length));
+    expect(late.seqs).toEqual(upTo(late.seqs.length));
     while (paused.some(({ socket }) => socket.readyState !== socket.CLOSED)) await new Promise((resolve) => setTimeout(resolve, 10));
     expect(performance.now() - stuckSince).toBeLessThan(10_000);
     expect(most).toBeLessThan(1024 * 1024);
