@@ -1,8 +1,10 @@
+import { execFile } from 'node:child_process';
 import { setMaxListeners } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { ConsoleLogger } from '@nestjs/common';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -64,6 +66,23 @@ describe('three servers on one database', () => {
     const { heard } = await collect(readers, rows.length);
     done.abort();
     for (const events of heard) expect(events).toEqual(rows);
+  });
+});
+
+describe('the package', () => {
+  it('offers the client, which brings nothing of the server along', async () => {
+    const { stdout } = await promisify(execFile)(process.execPath, [
+      '--input-type=module',
+      '-e',
+      `import { OfficeClient } from 'agent-office/client'; process.stdout.write(typeof OfficeClient);`,
+    ]);
+    expect(stdout).toBe('function');
+    const folder = join(import.meta.dirname, '..', '..', 'dist', 'src', 'client');
+    const files = readdirSync(folder).filter((name) => name.endsWith('.js'));
+    const imported = files.flatMap((name) =>
+      [...readFileSync(join(folder, name), 'utf8').matchAll(/(?:from |import\()'([^']+)'/g)].map(([, from]) => from!),
+    );
+    expect(imported.filter((from) => !from.startsWith('./'))).toEqual(['ws']);
   });
 });
 
