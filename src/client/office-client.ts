@@ -88,7 +88,7 @@ export class OfficeClient {
     const { socket } = this;
     this.abandon();
     socket?.close(1000);
-    for (const following of [...this.followings.values()]) following.stop();
+    for (const following of this.followings.values()) following.stop();
   }
 
   private follow(topic: Topic, options: FollowOptions<FollowedItem>): Following {
@@ -231,7 +231,7 @@ export class OfficeClient {
     // Whoever fetches tokens may have a better one by now.
     if (typeof this.options.token !== 'string') return this.lost();
     this.become('refused');
-    for (const following of [...this.followings.values()]) following.refused('UNAUTHENTICATED', 'The token has ended.');
+    for (const following of this.followings.values()) following.refused('UNAUTHENTICATED', 'The token has ended.');
   }
 
   /** Grows while nothing is answered, and differs from client to client: a server that comes back is not run over. */

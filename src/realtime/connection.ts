@@ -4,7 +4,7 @@ import type { Person } from '../access/call.js';
 import type { Clock } from '../platform/clock/clock.js';
 import { fullBudget, spend, type InboundBudget, type InboundLimit } from './domain/inbound-budget.js';
 import type { Frame, SocketErrorCode } from './domain/wire.js';
-import type { Subscription } from './subscription.js';
+import type { Outlet, Subscription } from './subscription.js';
 
 export const CLOSE = {
   unauthenticated: 4001,
@@ -31,7 +31,7 @@ const MAX_REASON = 123;
 const AS_TEXT = { binary: false } as const;
 
 /** One client's socket: what it may still receive, what it may still ask, and when it was last heard of. */
-export class Connection {
+export class Connection implements Outlet {
   readonly subscriptions = new Map<string, Subscription>();
   heardAtMs: number;
   pingedAtMs: number;

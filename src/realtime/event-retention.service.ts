@@ -48,7 +48,7 @@ export class EventRetention implements LeaderWork, OnModuleInit {
   ) {}
 
   onModuleInit(): void {
-    this.leadership.register({ name: this.name, everyMs: this.everyMs, work: (signal) => this.work(signal) });
+    this.leadership.register(this);
   }
 
   async work(signal: AbortSignal): Promise<void> {

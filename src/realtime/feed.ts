@@ -103,7 +103,7 @@ export class Feed {
     this.tail = page.upTo;
     if (page.more) this.stale = true;
     let frames = 0;
-    for (const subscription of [...this.live]) {
+    for (const subscription of Array.from(this.live)) {
       if (subscription.state !== 'live') continue;
       this.serve(subscription, page, asked);
       frames += page.items.length;

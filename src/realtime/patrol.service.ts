@@ -76,7 +76,7 @@ export class Patrol implements OnApplicationShutdown {
     this.listenToHearts();
     if (!this.looking && this.connections.size > 0) {
       this.looking = true;
-      this.look()
+      void this.look()
         .then(
           () => (this.outage.recovered(), 0),
           (error: unknown) => this.outage.failed(error),

@@ -9,13 +9,13 @@ import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { parseBody } from '../platform/http/json-body.js';
 import { CLOSE, Connection } from './connection.js';
 import { Connections } from './connections.service.js';
-import { isComplaint, readRequest, type SocketRequest } from './domain/request.js';
 import { isLost } from './domain/stretch.js';
 import type { Topic, TopicKind } from './domain/wire.js';
 import type { FeedEnds } from './feed.js';
 import type { FeedPage, FeedSource } from './feed-source.js';
 import { Feeds } from './feeds.service.js';
 import { Patrol } from './patrol.service.js';
+import { isComplaint, readRequest, type SocketRequest } from './request.js';
 import { RunEventsSource } from './run-events.source.js';
 import { keyOf, Subscription } from './subscription.js';
 import { TranscriptFeed, TranscriptSource } from './transcript-feed.js';
@@ -185,7 +185,8 @@ const respond = (connection: Connection, { id, action }: SocketRequest, payload:
 /** Undefined, which is no frame, for whatever is no JSON we take. */
 function parsed(data: RawData): unknown {
   try {
-    return parseBody(String(data));
+    // One buffer: the library's default for what comes in.
+    return parseBody((data as Buffer).toString('utf8'));
   } catch {
     return undefined;
   }

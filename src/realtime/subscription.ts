@@ -1,6 +1,20 @@
-import type { Connection } from './connection.js';
-import type { Topic } from './domain/wire.js';
+import type { Person } from '../access/call.js';
+import type { Frame, Topic } from './domain/wire.js';
 import type { FeedItem, FeedPage } from './feed-source.js';
+
+/** The client's end, as far as feeds and their endings need it. */
+export interface Outlet {
+  readonly person: Person;
+  readonly subscriptions: Map<string, Subscription>;
+  readonly isOpen: boolean;
+  readonly hasRoom: boolean;
+  room(): Promise<boolean>;
+  together(send: () => void): void;
+  deliver(frame: Buffer | string): void;
+  tell(frame: Omit<Frame, 'timestamp'>): void;
+  close(code: number, reason: string): void;
+  cut(): void;
+}
 
 export const keyOf = ({ kind, id }: Topic): string => `${kind}:${id}`;
 
@@ -15,7 +29,7 @@ export class Subscription {
   waitedMs: number | null = null;
 
   constructor(
-    readonly connection: Connection,
+    readonly connection: Outlet,
     readonly topic: Topic,
     readonly workspaceId: string,
     /** Of the request; notifications of anything narrower than a workspace carry it. */

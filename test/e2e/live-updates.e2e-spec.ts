@@ -107,14 +107,11 @@ function reader(workspaceId: string, random: () => number, done: AbortSignal): {
   const heard = { events: [] as Told[], failed: [] as Error[] };
   const visit = async (): Promise<void> => {
     let socket: WebSocket | undefined;
-    class Noted extends WebSocket {
-      constructor(...given: ConstructorParameters<typeof WebSocket>) {
-        super(...given);
-        socket = this;
-      }
-    }
+    const noted = function (url: string, protocols: string[]): WebSocket {
+      return (socket = new WebSocket(url, protocols));
+    };
     const { url } = servers[Math.floor(random() * servers.length)]!;
-    const client = new OfficeClient({ url, token: OFFICE_ADMIN_TOKEN, webSocket: Noted as unknown as WebSocketClass, heartbeatMs: 1_000 });
+    const client = new OfficeClient({ url, token: OFFICE_ADMIN_TOKEN, webSocket: noted as unknown as WebSocketClass, heartbeatMs: 1_000 });
     client.followWorkspace(workspaceId, {
       after: heard.events.at(-1)?.seq ?? 0,
       onEvent: ({ seq, action, payload }: OfficeEvent) => heard.events.push({ seq, action, payload }),

@@ -110,7 +110,7 @@ export class RawClient {
   }
 
   private changed(): void {
-    for (const look of [...this.listeners]) look();
+    for (const look of this.listeners) look();
   }
 }
 

@@ -112,14 +112,14 @@ export class Leadership implements OnApplicationBootstrap, BeforeApplicationShut
     }
   }
 
-  private async doAgainAndAgain({ work, everyMs }: LeaderWork, signal: AbortSignal): Promise<void> {
+  private async doAgainAndAgain(one: LeaderWork, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      let pause = everyMs;
+      let pause = one.everyMs;
       try {
-        await work(signal);
+        await one.work(signal);
         this.outage.recovered();
       } catch (error) {
-        if (!signal.aborted) pause = Math.min(everyMs, this.outage.failed(error));
+        if (!signal.aborted) pause = Math.min(one.everyMs, this.outage.failed(error));
       }
       await this.clock.sleep(pause, signal);
     }

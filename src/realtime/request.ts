@@ -1,6 +1,6 @@
-import { isPlainObject } from '../../platform/http/json-values.js';
-import { isUuid } from '../../platform/http/uuid.js';
-import type { SocketErrorCode, Topic, TopicKind } from './wire.js';
+import { isPlainObject } from '../platform/http/json-values.js';
+import { isUuid } from '../platform/http/uuid.js';
+import type { SocketErrorCode, Topic, TopicKind } from './domain/wire.js';
 
 /** What a client asks for, understood. `after` null: from now on. */
 export type SocketRequest = { readonly id: string | null; readonly action: string } & (
