@@ -9,6 +9,8 @@ import type { Subscription } from './subscription.js';
 /** Items of one read. Frames are a few hundred bytes mostly, and at most a little more than 4 KiB (contract 11). */
 const LIVE_ITEMS = 200;
 const REPLAY_ITEMS = 500;
+/** For whoever takes a few at a time: what is read and not taken is read again. */
+const FEWEST_ITEMS = 20;
 /** After so many frames others get a turn on the thread. */
 const BREATH_AFTER = 2_000;
 /** A client that was live and has kept us waiting this long without catching up does not keep up. */
@@ -137,14 +139,17 @@ export class Feed {
   /** Reads for one alone, page by page, until it meets the others. One call at a time for each. */
   private async catchUp(subscription: Subscription): Promise<void> {
     const { ends } = this.parts;
+    let items = REPLAY_ITEMS;
     while (subscription.state === 'behind') {
       if (!(await this.untilRoom(subscription))) return;
-      const page = await this.read(this.parts.replay, subscription.at, REPLAY_ITEMS, [subscription.tokenId]);
+      const page = await this.read(this.parts.replay, subscription.at, items, [subscription.tokenId]);
       if (subscription.state !== 'behind' || this.parts.stopping.aborted) return;
       if (page === null) continue;
       if (!page.admitted.has(subscription.tokenId)) return this.end(subscription, () => ends.turnedAway(subscription));
       if (isLost(subscription.at, page)) return this.end(subscription, () => ends.lost(subscription, page));
-      if (subscription.take(page) && !page.more) this.join(subscription);
+      const isTaken = subscription.take(page);
+      items = isTaken ? Math.min(REPLAY_ITEMS, items * 2) : Math.max(FEWEST_ITEMS, Math.floor(items / 4));
+      if (isTaken && !page.more) this.join(subscription);
     }
   }
 
