@@ -20,6 +20,7 @@ class Table extends FeedSource {
   oldest = 1;
   fails = 0;
   readonly removed = new Set<string>();
+  afterRead: () => void = () => undefined;
 
   constructor(private readonly random: () => number) {
     super();
@@ -32,6 +33,7 @@ class Table extends FeedSource {
     const seqs = Array.from({ length: Math.max(0, Math.min(limit, this.last - first + 1)) }, (_, index) => first + index);
     const { oldest, last } = this;
     const admitted = new Set(tokenIds.filter((id) => !this.removed.has(id)));
+    this.afterRead();
     await this.delay();
     return {
       items: seqs.map((seq) => ({ seq, text: `{"seq":${seq}}`, taskIds: [] })),
@@ -135,6 +137,9 @@ describe('a feed', () => {
         const peer = new Peer(clock, `p${peers.length}`, Math.floor(random() * (table.last + 1)), random() < 0.7);
         peers.push(peer);
         feed.add(peer.subscription);
+      } else if (dice < 0.65) {
+        const gone = peers.splice(Math.floor(random() * peers.length), 3);
+        for (const { subscription } of gone) feed.remove(subscription);
       } else if (dice < 0.75) peers[Math.floor(random() * peers.length)]?.read();
       else if (dice < 0.8) table.fails = 1;
       else clock.advance(random() * 300);
@@ -152,6 +157,35 @@ describe('a feed', () => {
       expect(subscription.at).toBe(table.last);
       expect(subscription.state).toBe('live');
     }
+  });
+
+  it('hears what was committed between its last look and its joining', async () => {
+    const { clock, table, feed, append, quiet } = aFeed();
+    table.afterRead = () => {
+      table.afterRead = () => undefined;
+      append();
+    };
+    const peer = new Peer(clock, 'first', 0);
+    feed.add(peer.subscription);
+    await quiet();
+    expect(peer.got).toEqual([1]);
+  });
+
+  it('loses nothing when the last leaves and the first comes while a page is on its way', async () => {
+    const { clock, table, feed, append, quiet } = aFeed();
+    const last = new Peer(clock, 'last', 0);
+    feed.add(last.subscription);
+    append(10);
+    await quiet();
+    const first = new Peer(clock, 'first', 4);
+    table.afterRead = () => {
+      table.afterRead = () => undefined;
+      feed.remove(last.subscription);
+      feed.add(first.subscription);
+    };
+    append(10);
+    await quiet();
+    expect(first.got).toEqual(upTo(20, 5));
   });
 
   it('takes a client that does not read for stuck after six seconds, and holds no more for it meanwhile', async () => {
