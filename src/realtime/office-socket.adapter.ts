@@ -14,6 +14,7 @@ import { Connections } from './connections.service.js';
 import { SUBPROTOCOL, tokenAmong } from './domain/presented-token.js';
 
 export const SOCKET_PATH = '/ws';
+const HOP_BY_HOP: ReadonlySet<string> = new Set(['upgrade', 'connection', 'http2-settings']);
 const MAX_INBOUND_BYTES = 64 * 1024;
 /** How long clients may take over their goodbye when the server closes. */
 const CLOSING_MS = 2_000;
@@ -73,6 +74,7 @@ export class OfficeSocketAdapter extends WsAdapter {
   }
 
   private readonly onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
+    if (request.headers.upgrade?.toLowerCase() !== 'websocket') return this.goOnInHttp(request, socket, head);
     // Until the library has it, an error of the socket is nobody's.
     const ignore = (): void => undefined;
     socket.on('error', ignore);
@@ -84,6 +86,19 @@ export class OfficeSocketAdapter extends WsAdapter {
       },
     );
   };
+
+  /**
+   * Clients that would rather speak HTTP/2 ask for it with their first request, whatever that is, and are content to be
+   * ignored. Once anybody listens for upgrades Node ignores no such request any more, so it is given back without the question.
+   */
+  private goOnInHttp({ method, url, httpVersion, rawHeaders }: IncomingMessage, socket: Duplex, head: Buffer): void {
+    const lines = [`${method} ${url} HTTP/${httpVersion}`];
+    for (let at = 0; at < rawHeaders.length; at += 2) {
+      if (!HOP_BY_HOP.has(rawHeaders[at]!.toLowerCase())) lines.push(`${rawHeaders[at]}: ${rawHeaders[at + 1]}`);
+    }
+    this.http!.emit('connection', socket);
+    socket.unshift(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), head]));
+  }
 
   private async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     const [path, query] = (request.url ?? '').split('?', 2);
