@@ -22,9 +22,10 @@ const TOO_MUCH_BYTES = 1024 * 1024;
 /** A buffer that does not empty within this is not being read. Its connection is cut soon after: within 10 s of all this. */
 const STUCK_MS = 6_000;
 
-const LIMIT: InboundLimit = { burst: 100, perSecond: 25 };
+/** A client that comes back asks for all it follows at once, a hundred subscriptions and more. */
+const LIMIT: InboundLimit = { burst: 250, perSecond: 25 };
 /** Requests of one client that wait for the database. */
-const MAX_PENDING = 64;
+const MAX_PENDING = LIMIT.burst;
 /** A close reason has room for this many bytes (RFC 6455). */
 const MAX_REASON = 123;
 

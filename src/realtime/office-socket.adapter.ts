@@ -75,16 +75,12 @@ export class OfficeSocketAdapter extends WsAdapter {
 
   private readonly onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
     if (request.headers.upgrade?.toLowerCase() !== 'websocket') return this.goOnInHttp(request, socket, head);
-    // Until the library has it, an error of the socket is nobody's.
-    const ignore = (): void => undefined;
-    socket.on('error', ignore);
-    this.upgrade(request, socket, head).then(
-      () => socket.off('error', ignore),
-      (error: unknown) => {
-        if (!isUnavailable(error)) new Logger(OfficeSocketAdapter.name).error({ err: error }, 'upgrade failed');
-        refuse(socket, isUnavailable(error) ? 'database_unavailable' : 'internal_error');
-      },
-    );
+    // Until the library has it, and after a refusal, an error of the socket is nobody's; unheard it would end the process.
+    socket.on('error', () => undefined);
+    this.upgrade(request, socket, head).catch((error: unknown) => {
+      if (!isUnavailable(error)) new Logger(OfficeSocketAdapter.name).error({ err: error }, 'upgrade failed');
+      refuse(socket, isUnavailable(error) ? 'database_unavailable' : 'internal_error');
+    });
   };
 
   /**

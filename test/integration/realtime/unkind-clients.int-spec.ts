@@ -58,8 +58,8 @@ describe('a frame that makes no sense', () => {
     ['binary', 1003, (client: RawClient) => client.socket.send(Buffer.from('{}'))],
     ['over 64 KiB', 1009, (client: RawClient) => client.socket.send(`"${'a'.repeat(64 * 1024)}"`)],
     ['no UTF-8', 1007, (client: RawClient) => client.socket.send(Buffer.from([0xff, 0xfe]), { binary: false })],
-    ['one of too many', 1008, (client: RawClient) => upTo(200).forEach(() => client.socket.send('{}'))],
-    ['a ping of too many', 1008, (client: RawClient) => upTo(200).forEach(() => client.socket.ping())],
+    ['one of too many', 1008, (client: RawClient) => upTo(300).forEach(() => client.socket.send('{}'))],
+    ['a ping of too many', 1008, (client: RawClient) => upTo(300).forEach(() => client.socket.ping())],
   ])('closes the connection with a code: %s', async (_what, code, send) => {
     const client = await connect();
     send(client);
@@ -82,16 +82,25 @@ describe('a frame that makes no sense', () => {
     expect(await other.ask('health.check')).toMatchObject({ type: 'response' });
   });
 
-  it('takes a hundred subscriptions of one connection and no more', async () => {
+  it('takes a hundred subscriptions of one connection, all at once, and no more', async () => {
     const client = await connect();
     const own = await Promise.all(upTo(101).map(() => aWorkspace(office, [[ann, 'member']])));
-    const answers = [];
-    for (const id of own) {
-      answers.push(await client.ask('workspace.subscribe', { workspace_id: id }));
-      if (answers.length % 20 === 0) await new Promise((resolve) => setTimeout(resolve, 500));
-    }
+    const answers = await Promise.all(own.map((id) => client.ask('workspace.subscribe', { workspace_id: id })));
     expect(answers.filter(({ type }) => type === 'response')).toHaveLength(100);
     expect(answers.at(-1)).toMatchObject({ payload: { code: 'BAD_REQUEST' } });
+  });
+
+  it.each([
+    ['nobody', 'office_nobody'],
+    ['somebody', null],
+  ])('does no harm when it is gone before it was judged: %s', async (_who, token) => {
+    for (const wait of [0, 0, 1, 2, 3, 5, 8, 13]) {
+      const wire = knock(token ?? ann.token);
+      await new Promise((resolve) => setTimeout(resolve, wait));
+      wire.resetAndDestroy();
+    }
+    const client = await connect();
+    expect(await client.ask('health.check')).toMatchObject({ type: 'response' });
   });
 });
 
@@ -218,10 +227,10 @@ function measure(): { heap: number; handles: number } {
   return { heap: process.memoryUsage().heapUsed, handles: sockets.length };
 }
 
-/** A connection that has been upgraded and from here on is in nobody's hands. */
-function upgradedByHand(): Promise<Socket> {
+/** Asks for the upgrade by hand. */
+function knock(token: string): Socket {
   const { port, hostname } = new URL(office.url);
-  const wire = connectTcp(Number(port), hostname);
+  const wire = connectTcp(Number(port), hostname).on('error', () => undefined);
   const lines = [
     'GET /ws HTTP/1.1',
     `Host: ${hostname}`,
@@ -229,9 +238,15 @@ function upgradedByHand(): Promise<Socket> {
     'Connection: Upgrade',
     'Sec-WebSocket-Key: MDEyMzQ1Njc4OWFiY2RlZg==',
     'Sec-WebSocket-Version: 13',
-    `Authorization: Bearer ${ann.token}`,
+    `Authorization: Bearer ${token}`,
   ];
   wire.write(`${lines.join('\r\n')}\r\n\r\n`);
+  return wire;
+}
+
+/** A connection that has been upgraded and from here on is in nobody's hands. */
+function upgradedByHand(): Promise<Socket> {
+  const wire = knock(ann.token);
   return new Promise((resolve, reject) => {
     wire.once('data', (data) => (String(data).startsWith('HTTP/1.1 101') ? resolve(wire) : reject(new Error(String(data)))));
     wire.once('error', reject);
