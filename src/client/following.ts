@@ -21,7 +21,7 @@ export interface FollowOptions<Item> {
    * What followed your last one is not kept any more. Load everything anew now: it includes whatever happened up to
    * `lastSeq`, and `onEvent` goes on from there.
    */
-  readonly onResync?: (from: { readonly lastSeq: number }) => void;
+  readonly onResync: (from: { readonly lastSeq: number }) => void;
   readonly onState?: (state: FollowingState) => void;
   /** For good: no such thing, no role any more, or nobody any more. */
   readonly onEnd?: (why: { readonly code: SocketErrorCode | 'UNAUTHENTICATED'; readonly message: string }) => void;
@@ -94,7 +94,7 @@ export class Following {
     this.lastSeq = this.after ?? lastSeq;
     if (this.resyncing) {
       this.resyncing = false;
-      this.options.onResync?.({ lastSeq });
+      this.options.onResync({ lastSeq });
     }
     this.become(this.lastSeq >= lastSeq ? 'live' : 'catching_up');
   }
