@@ -1,11 +1,9 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { WebSocket } from 'ws';
-import { AdapterRegistry } from '../../src/execution/adapter-registry.service.js';
 import type { Frame } from '../../src/realtime/domain/wire.js';
 import { OfficeSocketAdapter } from '../../src/realtime/office-socket.adapter.js';
 import { RealtimeModule } from '../../src/realtime/realtime.module.js';
-import { WorkspaceFurnishing } from '../../src/workspaces/workspace-furnishing.js';
-import { openFrontDesk, Unfurnished } from './front-desk.js';
+import { openFrontDesk } from './front-desk.js';
 import type { OfficeApp, OfficeAppOptions } from './office-app.js';
 
 export interface SocketOffice extends OfficeApp {
@@ -20,11 +18,6 @@ export async function openSocketOffice(options: Partial<OfficeAppOptions> = {}):
   const office = await openFrontDesk({
     ...options,
     modules: [RealtimeModule, ...(options.modules ?? [])],
-    // Nobody runs agents here.
-    providers: [
-      ...(options.providers ?? [{ provide: WorkspaceFurnishing, useClass: Unfurnished }]),
-      { provide: AdapterRegistry, useValue: { probe: () => Promise.resolve([]) } },
-    ],
     configure: (app: NestFastifyApplication) => app.useWebSocketAdapter(new OfficeSocketAdapter(app)),
   });
   await office.app.listen(0, '127.0.0.1');
