@@ -9,6 +9,9 @@ import { QuickClock } from '../../support/quick-clock.js';
 import { faults } from '../../support/real-server.js';
 import { openSocketOffice, RawClient, upTo, type SocketOffice } from '../../support/socket-office.js';
 
+/** For the counts of the issue in full. */
+const PATIENCE_MS = faults(10) === 10 ? 300_000 : 45_000;
+
 let office: SocketOffice;
 let ann: SomePerson;
 let workspace: string;
@@ -108,50 +111,54 @@ describe('a client that does not keep up', () => {
   // The kernel takes some megabytes before anything waits with us.
   const bulk = { fields: ['x'.repeat(16 * 1024)] };
 
-  it('is let go within 10 s with 4008 and how far it got, at bounded cost, and the others do not notice', async () => {
-    const ws = await aWorkspace(office, [[ann, 'member']]);
-    const [stuck, late] = [await connect(), await connect()];
-    for (const client of [stuck, late]) {
-      await client.ask('workspace.subscribe', { workspace_id: ws });
-      client.socket.pause();
-    }
-    const paused = [...office.app.get(Connections)].filter(({ subscriptions }) => subscriptions.has(`workspace:${ws}`));
-    const others = await Promise.all(upTo(5).map(() => connect()));
-    for (const client of others) await client.ask('workspace.subscribe', { workspace_id: ws, after: 0 });
-    const quiet = await aWorkspace(office, [[ann, 'member']]);
-    const many = await Promise.all(upTo(faults(1_000)).map(() => connect()));
-    for (const client of many) await client.ask('workspace.subscribe', { workspace_id: quiet });
-    const delays: number[] = [];
-    let most = 0;
-    let stuckSince = 0;
-    while (paused.some(({ isOpen }) => isOpen)) {
-      await office.tell(ws, 20, bulk);
-      const last = await office.tell(quiet, 1);
-      const told = performance.now();
-      await Promise.all(many.map((client) => client.until(() => client.seqs.at(-1) === last, 'the quiet event')));
-      delays.push(performance.now() - told);
-      most = Math.max(most, ...paused.map(({ socket }) => socket.bufferedAmount));
-      if (stuckSince === 0 && paused.some(({ hasRoom }) => !hasRoom)) stuckSince = performance.now();
-    }
-    late.socket.resume();
-    const { code, reason } = await late.gone();
-    expect({ code, reason: JSON.parse(reason) as object }).toEqual({
-      code: 4008,
-      reason: { workspace_id: ws, last_seq: late.seqs.at(-1) },
-    });
-    expect(late.seqs).toEqual(upTo(late.seqs.length));
-    while (paused.some(({ socket }) => socket.readyState !== socket.CLOSED)) await new Promise((resolve) => setTimeout(resolve, 10));
-    expect(performance.now() - stuckSince).toBeLessThan(10_000);
-    expect(most).toBeLessThan(1024 * 1024);
-    // Of a machine that also writes and reads all this.
-    expect(Math.max(...delays)).toBeLessThan(2_000);
-    expect(many.map(({ seqs }) => seqs)).toEqual(many.map(() => upTo(delays.length)));
-    const last = await office.tell(ws, 1);
-    for (const client of others) {
-      await client.until(() => client.seqs.at(-1) === last, 'the last event', 30_000);
-      expect(client.seqs).toEqual(upTo(last));
-    }
-  });
+  it(
+    'is let go within 10 s with 4008 and how far it got, at bounded cost, and the others do not notice',
+    async () => {
+      const ws = await aWorkspace(office, [[ann, 'member']]);
+      const [stuck, late] = [await connect(), await connect()];
+      for (const client of [stuck, late]) {
+        await client.ask('workspace.subscribe', { workspace_id: ws });
+        client.socket.pause();
+      }
+      const paused = [...office.app.get(Connections)].filter(({ subscriptions }) => subscriptions.has(`workspace:${ws}`));
+      const others = await Promise.all(upTo(5).map(() => connect()));
+      for (const client of others) await client.ask('workspace.subscribe', { workspace_id: ws, after: 0 });
+      const quiet = await aWorkspace(office, [[ann, 'member']]);
+      const many = await Promise.all(upTo(faults(1_000)).map(() => connect()));
+      for (const client of many) await client.ask('workspace.subscribe', { workspace_id: quiet });
+      const delays: number[] = [];
+      let most = 0;
+      let stuckSince = 0;
+      while (paused.some(({ isOpen }) => isOpen)) {
+        await office.tell(ws, 20, bulk);
+        const last = await office.tell(quiet, 1);
+        const told = performance.now();
+        await Promise.all(many.map((client) => client.until(() => client.seqs.at(-1) === last, 'the quiet event')));
+        delays.push(performance.now() - told);
+        most = Math.max(most, ...paused.map(({ socket }) => socket.bufferedAmount));
+        if (stuckSince === 0 && paused.some(({ hasRoom }) => !hasRoom)) stuckSince = performance.now();
+      }
+      late.socket.resume();
+      const { code, reason } = await late.gone();
+      expect({ code, reason: JSON.parse(reason) as object }).toEqual({
+        code: 4008,
+        reason: { workspace_id: ws, last_seq: late.seqs.at(-1) },
+      });
+      expect(late.seqs).toEqual(upTo(late.seqs.length));
+      while (paused.some(({ socket }) => socket.readyState !== socket.CLOSED)) await new Promise((resolve) => setTimeout(resolve, 10));
+      expect(performance.now() - stuckSince).toBeLessThan(10_000);
+      expect(most).toBeLessThan(1024 * 1024);
+      // Of a machine that also writes and reads all this.
+      expect(Math.max(...delays)).toBeLessThan(2_000);
+      expect(many.map(({ seqs }) => seqs)).toEqual(many.map(() => upTo(delays.length)));
+      const last = await office.tell(ws, 1);
+      for (const client of others) {
+        await client.until(() => client.seqs.at(-1) === last, 'the last event', 30_000);
+        expect(client.seqs).toEqual(upTo(last));
+      }
+    },
+    PATIENCE_MS,
+  );
 
   it('gets all of a replay that is larger than what may wait for it', async () => {
     const ws = await aWorkspace(office, [[ann, 'member']]);
@@ -186,31 +193,35 @@ describe('a connection that was lost without a word', () => {
 });
 
 describe('many that come and go', () => {
-  it('leave nothing behind', async () => {
-    const cycles = faults(10_000);
-    const cycle = async (n: number): Promise<void> => {
-      const client = await RawClient.connect(office.url, ann.token);
-      if (n % 2 === 0)
-        client.socket.send(JSON.stringify({ type: 'request', action: 'workspace.subscribe', payload: { workspace_id: workspace } }));
-      if (n % 3 === 0) await client.ask('workspace.subscribe', { workspace_id: workspace });
-      if (n % 5 === 0) client.socket.close();
-      else client.cut();
-      await client.gone();
-    };
-    const many = async (count: number): Promise<void> => {
-      for (let done = 0; done < count; done += 20) await Promise.all(upTo(20).map((n) => cycle(done + n)));
-      await settled();
-    };
-    await many(200);
-    const before = measure();
-    await many(cycles);
-    const after = measure();
-    expect(office.app.get(Connections).size).toBe(0);
-    expect(office.app.get(Feeds).workspacePositions()).toEqual([]);
-    expect(after.handles).toBeLessThanOrEqual(before.handles + 5);
-    // What a leak of every connection would hold is tens of kilobytes each.
-    expect(after.heap - before.heap).toBeLessThan(Math.max(8 * 1024 * 1024, cycles * 2 * 1024));
-  });
+  it(
+    'leave nothing behind',
+    async () => {
+      const cycles = faults(10_000);
+      const cycle = async (n: number): Promise<void> => {
+        const client = await RawClient.connect(office.url, ann.token);
+        if (n % 2 === 0)
+          client.socket.send(JSON.stringify({ type: 'request', action: 'workspace.subscribe', payload: { workspace_id: workspace } }));
+        if (n % 3 === 0) await client.ask('workspace.subscribe', { workspace_id: workspace });
+        if (n % 5 === 0) client.socket.close();
+        else client.cut();
+        await client.gone();
+      };
+      const many = async (count: number): Promise<void> => {
+        for (let done = 0; done < count; done += 20) await Promise.all(upTo(20).map((n) => cycle(done + n)));
+        await settled();
+      };
+      await many(200);
+      const before = measure();
+      await many(cycles);
+      const after = measure();
+      expect(office.app.get(Connections).size).toBe(0);
+      expect(office.app.get(Feeds).workspacePositions()).toEqual([]);
+      expect(after.handles).toBeLessThanOrEqual(before.handles + 5);
+      // What a leak of every connection would hold is tens of kilobytes each.
+      expect(after.heap - before.heap).toBeLessThan(Math.max(8 * 1024 * 1024, cycles * 2 * 1024));
+    },
+    PATIENCE_MS,
+  );
 
   const settled = async (): Promise<void> => {
     while (office.app.get(Connections).size > 0) await new Promise((resolve) => setTimeout(resolve, 10));
