@@ -10,6 +10,7 @@ import { LiveRunsModule } from './scheduler/live-runs.module.js';
 import type { OfficeSettings } from './platform/config/office-settings.js';
 import type { OfficeHost } from './platform/office-host.js';
 import { PlatformModule } from './platform/platform.module.js';
+import { RealtimeModule } from './realtime/realtime.module.js';
 import { RecoveryModule } from './recovery/recovery.module.js';
 import { RunModule } from './runs/run.module.js';
 import { SchedulerModule } from './scheduler/scheduler.module.js';
@@ -49,6 +50,7 @@ export class AppModule {
         LiveRunsModule,
         SchedulerModule,
         RecoveryModule,
+        RealtimeModule,
       ],
     };
   }

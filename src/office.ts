@@ -11,6 +11,7 @@ import { configureHttp } from './platform/http/configure-http.js';
 import { OfficeHttpAdapter } from './platform/http/office-http.adapter.js';
 import type { OfficeLogger } from './platform/logging/office-logger.js';
 import { OfficeHost } from './platform/office-host.js';
+import { OfficeSocketAdapter } from './realtime/office-socket.adapter.js';
 import { Scheduler } from './scheduler/scheduler.service.js';
 
 export interface Office {
@@ -34,6 +35,7 @@ export async function openOffice(settings: OfficeSettings, logger: OfficeLogger)
     });
     const app = await NestFactory.create<NestFastifyApplication>(module, new OfficeHttpAdapter(), { logger, abortOnError: false });
     configureHttp(app);
+    app.useWebSocketAdapter(new OfficeSocketAdapter(app));
     await app.listen(settings.OFFICE_PORT, settings.OFFICE_HOST).catch(async (error: NodeJS.ErrnoException) => {
       await app.close();
       if (error.code !== 'EADDRINUSE' && error.code !== 'EACCES' && error.code !== 'EADDRNOTAVAIL') throw error;

@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
 import { AccessGuard } from './access.guard.js';
 import { AccessRepository } from './access.repository.js';
+import { Doorkeeper } from './doorkeeper.service.js';
 import { FirstAdminService } from './first-admin.service.js';
 import { IdempotencyCron } from './idempotency.cron.js';
 import { IdempotentCommands } from './idempotent-commands.service.js';
@@ -15,11 +16,12 @@ import { ProbesController } from './probes.controller.js';
   providers: [
     { provide: APP_GUARD, useClass: AccessGuard },
     AccessRepository,
+    Doorkeeper,
     FirstAdminService,
     IdempotencyCron,
     IdempotentCommands,
     PeopleService,
   ],
-  exports: [IdempotentCommands],
+  exports: [Doorkeeper, IdempotentCommands],
 })
 export class AccessModule {}

@@ -11,6 +11,7 @@ import { NudgeListener } from './database/nudge-listener.js';
 import { Nudges } from './database/nudges.js';
 import { UnitOfWork } from './database/unit-of-work.js';
 import { Readiness } from './health/readiness.js';
+import { Leadership } from './leadership/leadership.service.js';
 import { Metrics } from './metrics/metrics.js';
 import { OfficeHost } from './office-host.js';
 
@@ -50,7 +51,7 @@ class BuildingChecks implements OnModuleInit {
 @Module({})
 export class PlatformModule {
   static forRoot({ settings, database, host, clock = new SystemClock() }: PlatformOptions): DynamicModule {
-    const services = [UnitOfWork, Nudges, NudgeListener, DatabaseOutage, Metrics, Readiness];
+    const services = [UnitOfWork, Nudges, NudgeListener, DatabaseOutage, Leadership, Metrics, Readiness];
     const values = [
       { provide: OfficeSettings, useValue: settings },
       { provide: OfficeHost, useValue: host },

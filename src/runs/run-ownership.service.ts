@@ -97,6 +97,7 @@ export class RunOwnership {
          select $2, coalesce(max(seq), 0) + 1, $1, $3, $4, $5 from office_run_events where run_id = $2`,
         [run.workspaceId, run.runId, eventType, level, storableJson(payload)],
       );
+      tx.nudge('run_events');
     });
   }
 

@@ -31,6 +31,8 @@ export interface OfficeAppOptions {
   readonly dataDir?: string;
   readonly hostId?: string;
   readonly clock?: Clock;
+  /** Called before the application starts, for what the rooms need of it. */
+  readonly configure?: (app: NestFastifyApplication) => void;
 }
 
 export interface Answer {
@@ -101,6 +103,7 @@ export async function openOfficeApp(options: OfficeAppOptions): Promise<OfficeAp
     .compile();
   const app = testing.createNestApplication<NestFastifyApplication>(new OfficeHttpAdapter());
   configureHttp(app);
+  options.configure?.(app);
   await app.init();
   await app.getHttpAdapter().getInstance().ready();
   const dataSource = app.get(DataSource);

@@ -39,6 +39,10 @@ export class OfficeSettings {
   @Whole(1, 604_800) OFFICE_RUN_TIMEOUT_SEC: number = 10_800;
   @Whole(1, 86_400) OFFICE_FIRST_EVENT_TIMEOUT_SEC: number = 300;
   @Whole(5, 86_400) OFFICE_LEASE_SEC: number = 120;
+  /** Events older than this are forgotten ... */
+  @Whole(1, 3_650) OFFICE_EVENTS_KEEP_DAYS: number = 7;
+  /** ... and of each workspace all but the newest so many, whichever leaves less. */
+  @Whole(1, 100_000_000) OFFICE_EVENTS_KEEP_ROWS: number = 1_000_000;
   @IsIn(LOG_LEVELS) OFFICE_LOG_LEVEL: (typeof LOG_LEVELS)[number] = 'info';
 }
 

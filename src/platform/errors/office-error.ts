@@ -13,6 +13,7 @@ export const OFFICE_ERRORS = {
   route_not_found: [404, 'There is no such route.'],
   method_not_allowed: [405, 'The route does not take this method.'],
   request_timeout: [408, 'The request took too long to arrive.'],
+  resync_required: [410, 'What follows that place is not kept any more; take a new picture and go on from its last_seq.'],
   body_too_large: [413, 'The request body is larger than 1 MiB.'],
   uri_too_long: [414, 'The path is too long.'],
   unsupported_media_type: [415, 'Send JSON.'],
@@ -30,6 +31,7 @@ export const OFFICE_ERRORS = {
   blocker_cycle: [409, 'A task cannot wait for itself, directly or through others.'],
   run_not_in_flight: [409, 'The run has ended already.'],
   wake_refused: [409, 'The wake was refused.'],
+  too_many_connections: [503, 'This server has as many open connections as it takes.'],
   database_unavailable: [503, 'The database does not answer; try again.'],
   internal_error: [500, 'Something went wrong here; the request id finds it in the log.'],
 } as const satisfies Record<string, readonly [number, string]>;
