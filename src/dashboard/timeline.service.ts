@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { isExactInstant } from '../platform/database/exact-instant.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { decodeCursor } from '../platform/http/cursor.js';
 import type { PageQuery } from '../platform/http/page.dto.js';
@@ -18,7 +19,7 @@ interface Row {
 
 const FROM_START = timelinePage('start');
 const FROM_PLACE = timelinePage('place');
-const PLACE_SHAPE = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z) (\d) (\S+)$/;
+const PLACE_SHAPE = /^(\d+) (\d) (\S+)$/;
 
 /** The chat of a task: what was said, done, changed, and what went wrong, oldest first. */
 @Injectable()
@@ -39,7 +40,7 @@ export class Timeline {
 
 function isPlace(key: string): boolean {
   const [, at = '', , id = ''] = PLACE_SHAPE.exec(key) ?? [];
-  return isUuid(id) && !Number.isNaN(Date.parse(at));
+  return isUuid(id) && isExactInstant(at);
 }
 
 function view({ id, at, kind, body }: Row): TimelineEntryView {

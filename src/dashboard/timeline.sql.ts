@@ -1,5 +1,4 @@
-/** Microseconds: the order of the timeline, and so its cursor, must not lose any. */
-const exactly = (column: string): string => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
+import { exactInstant, instantOf } from '../platform/database/exact-instant.js';
 
 /** One source of entries of task `$2` of workspace `$1`: where its rows are found in the order of time, and what an entry says. */
 interface TimelineSource {
@@ -76,11 +75,12 @@ const SOURCES: readonly TimelineSource[] = [
   },
 ];
 
+const PLACE = instantOf('$4');
+
 /** `$4`, `$5`, `$6`: time, source and id of the last entry of the page before. */
 const places = (from: 'start' | 'place'): string =>
   SOURCES.map(({ from: rows, where, at, id }, source) => {
-    const after =
-      from === 'start' ? '' : ` and ${at} >= $4::timestamptz and (${at}, ${source}, ${id}) > ($4::timestamptz, $5::int, $6::uuid)`;
+    const after = from === 'start' ? '' : ` and ${at} >= ${PLACE} and (${at}, ${source}, ${id}) > (${PLACE}, $5::int, $6::uuid)`;
     return `(select ${at} as at, ${source} as source, ${id} as id from ${rows} where ${where}${after} order by ${at}, ${id} limit $3)`;
   }).join('\n union all ');
 
@@ -92,5 +92,5 @@ const bodies = SOURCES.map(
 /** Oldest first, from the start or from a place on. */
 export const timelinePage = (from: 'start' | 'place'): string => `
   with page as (select * from (${places(from)}) place order by at, source, id limit $3)
-  select page.source, page.id, page.at, ${exactly('page.at')} as exact_at, entry.kind, entry.body
+  select page.source, page.id, page.at, ${exactInstant('page.at')} as exact_at, entry.kind, entry.body
     from page cross join lateral (${bodies}) entry order by page.at, page.source, page.id`;

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { exactInstant, instantOf, isExactInstant } from '../platform/database/exact-instant.js';
 import type { Reading } from '../platform/database/reading.js';
 import { outside } from '../platform/database/reading.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
@@ -13,7 +14,6 @@ import type { InboxCountView, InboxItemView, InboxPage } from './inbox.view.js';
 interface Row extends ItemFacts {
   readonly kind: ItemKind;
   readonly id: string;
-  /** Microseconds: a cursor must not lose what the order sees. */
   readonly place: string;
   readonly agent_id: string | null;
   readonly run_id: string | null;
@@ -24,19 +24,16 @@ interface Row extends ItemFacts {
   readonly resolved_at: Date | null;
 }
 
-const PLACE = `to_char(head.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
-const PLACE_SHAPE = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
-
 const RESOLUTION = `d.user_id as resolved_by, (select u.name from users u where u.id = d.user_id) as resolver_name, d.dismissed_at as resolved_at`;
 
 /** Newest first: by when it opened, or by when it was resolved. `$2`, `$3`: the place the page begins after, or null. */
 const page = (heads: string, resolution: { columns: string; join: string }): string => `
   with head as (
     select * from (${heads}) head
-     where $2::timestamptz is null or (head.at, head.id) < ($2::timestamptz, $3::uuid)
+     where $2::bigint is null or (head.at, head.id) < (${instantOf('$2')}, $3::uuid)
      order by head.at desc, head.id desc limit $4
   )
-  select head.kind, head.id, ${PLACE} as place, detail.*, (select a.name from agent_instances a where a.id = detail.agent_id) as agent_name,
+  select head.kind, head.id, ${exactInstant('head.at')} as place, detail.*, (select a.name from agent_instances a where a.id = detail.agent_id) as agent_name,
          ${resolution.columns}
     from head left join ${DETAILS} on true ${resolution.join}
    order by head.at desc, head.id desc`;
@@ -85,7 +82,7 @@ export class InboxReads {
 
 function isPlace(key: string): boolean {
   const [at = '', id = '', ...rest] = key.split(' ');
-  return rest.length === 0 && PLACE_SHAPE.test(at) && !Number.isNaN(Date.parse(at)) && isUuid(id);
+  return rest.length === 0 && isExactInstant(at) && isUuid(id);
 }
 
 const view = (row: Row, resolved: InboxItemView['resolved']): InboxItemView => {

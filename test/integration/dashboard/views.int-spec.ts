@@ -98,7 +98,10 @@ describe('the timeline', () => {
     }
     expect(paged).toEqual(whole);
     expect(new Set(paged.map(({ kind, id }) => `${kind} ${id}`)).size).toBe(whole.length);
-    expect((await office.ask(`GET /tasks/${taskId}/timeline?cursor=bm9uc2Vuc2U`)).body['code']).toBe('invalid_cursor');
+    for (const key of ['nonsense', `2026-02-30T00:00:00.000000Z 1 ${taskId}`, `${'9'.repeat(18)} 1 ${taskId}`, `1 1 ${taskId}x`]) {
+      const refused = await office.ask(`GET /tasks/${taskId}/timeline?cursor=${Buffer.from(key).toString('base64url')}`);
+      expect([key, refused.status, refused.body['code']]).toEqual([key, 400, 'invalid_cursor']);
+    }
   });
 
   it('is gone with its task, and nobody else’s', async () => {
@@ -273,7 +276,7 @@ describe('the plans of what is asked all the time', () => {
     await office.rows('analyze runs, task_comments, task_state_changes, task_step_transitions');
     for (const [page, place] of [
       ['start', []],
-      ['place', [new Date().toISOString(), 2, taskId]],
+      ['place', [Date.now() * 1_000, 2, taskId]],
     ] as const) {
       const plan = await planOf(timelinePage(page), [ws, taskId, 51, ...place]);
       expect([...indexes(plan)]).toEqual(
