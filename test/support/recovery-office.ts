@@ -1,6 +1,5 @@
 import { AgentModule } from '../../src/agents/agent.module.js';
 import { DashboardModule } from '../../src/dashboard/dashboard.module.js';
-import { AdapterRegistry } from '../../src/execution/adapter-registry.service.js';
 import { InboxModule } from '../../src/inbox/inbox.module.js';
 import { newId } from '../../src/platform/ids.js';
 import { RecoveryModule } from '../../src/recovery/recovery.module.js';
@@ -62,7 +61,7 @@ export class RecoveryOffice {
         RecoveryModule,
         DashboardModule,
       ],
-      providers: [{ provide: AdapterRegistry, useValue: {} }],
+      providers: [],
     });
     const office = new RecoveryOffice(app);
     await app.rows(`insert into hosts (id, boot_id, name, adapters, max_executions) values ($1, $2, 'den', '{mock}', 1000)`, [

@@ -260,6 +260,24 @@ describe('Mark fixed on a pause', () => {
   });
 });
 
+describe('an agent that is archived', () => {
+  it('takes its failures, its pause and what a restart cut off with it, each told once', async () => {
+    const [ada, eve] = [await office.agent(ws, { name: 'Ada' }), await office.agent(ws, { name: 'Eve', failure_threshold: 1 })];
+    await office.failedTask(ws, ada);
+    await office.interrupt(await office.startPair(ws, ada, await office.task(ws, { assignee_agent_instance_id: ada })));
+    await office.failedTask(ws, eve);
+    expect((await office.inbox(ws)).map(({ kind }) => kind).sort()).toEqual([
+      'agent_paused_after_failures',
+      'agent_run_failed',
+      'runs_interrupted',
+    ]);
+    for (const agent of [ada, eve]) await office.must(`DELETE /agents/${agent}`);
+    expect(await office.inbox(ws)).toEqual([]);
+    expect((await office.inbox(ws, 'resolved')).every(({ resolved }) => resolved!.by.name === 'system')).toBe(true);
+    expect([...openByEvents(await office.told(ws))]).toEqual([]);
+  });
+});
+
 describe('many at once', () => {
   it('answers each by itself, in one transaction each', async () => {
     const ada = await office.agent(ws);
