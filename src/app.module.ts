@@ -2,6 +2,7 @@ import { Module, type DynamicModule } from '@nestjs/common';
 import { ScheduleModule } from '@nestjs/schedule';
 import { AccessModule } from './access/access.module.js';
 import { AgentModule } from './agents/agent.module.js';
+import { DashboardModule } from './dashboard/dashboard.module.js';
 import { databaseOptions } from './database-options.js';
 import { ExecutionModule } from './execution/execution.module.js';
 import { ExecutionOptions } from './execution/execution-options.js';
@@ -50,6 +51,7 @@ export class AppModule {
         LiveRunsModule,
         SchedulerModule,
         RecoveryModule,
+        DashboardModule,
         RealtimeModule,
       ],
     };

@@ -23,6 +23,7 @@ import { TaskFolderEntity } from './sessions/task-folder.entity.js';
 import { TaskSessionEntity } from './sessions/task-session.entity.js';
 import { TaskBlockerEntity } from './tasks/task-blocker.entity.js';
 import { TaskCommentEntity } from './tasks/task-comment.entity.js';
+import { TaskStateChangeEntity } from './tasks/task-state-change.entity.js';
 import { TaskStepTransitionEntity } from './tasks/task-step-transition.entity.js';
 import { TaskEntity } from './tasks/task.entity.js';
 import { WorkflowStepEntity } from './workflow/workflow-step.entity.js';
@@ -49,6 +50,7 @@ const entities = [
   WorkflowEntity,
   WorkflowStepEntity,
   TaskEntity,
+  TaskStateChangeEntity,
   TaskStepTransitionEntity,
   TaskBlockerEntity,
   TaskCommentEntity,

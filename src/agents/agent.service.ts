@@ -5,7 +5,12 @@ import { OfficeError } from '../platform/errors/office-error.js';
 import { AgentReadings } from './agent-readings.js';
 import { AgentRepository } from './agent.repository.js';
 import type { WholeAgentRow } from './agent.repository.js';
+import type { ListedAgentView } from './agent.view.js';
+import { viewListedAgent } from './agent.view.js';
 import { statusOf } from './domain/agent-status.js';
+
+/** A staff nobody could look over anyway. */
+const MOST_AGENTS = 1_000;
 
 /** The room's face towards other rooms. Every method is a part of the caller's transaction. */
 @Injectable()
@@ -28,6 +33,14 @@ export class AgentService {
     const lifecycle = await this.agents.lifecycle(db, workspaceId, id);
     if (lifecycle === null) throw new OfficeError('not_found', { what: 'agent', id });
     if (lifecycle === 'archived') throw new OfficeError('agent_archived', { id });
+  }
+
+  /** Everybody who has not been archived, up to a thousand: two statements, however many they are. */
+  async staff(db: Reading, workspaceId: string): Promise<ListedAgentView[]> {
+    const rows = await this.agents.list(db, workspaceId, { archived: false, after: null, take: MOST_AGENTS });
+    const ids = rows.map(({ id }) => id);
+    const read = await this.readings.of(db, workspaceId, ids);
+    return rows.map((row) => viewListedAgent(row, read.get(row.id)));
   }
 
   /** The ids of those who have these handles and may be woken. */

@@ -29,6 +29,8 @@ export interface DismissedFailure extends AffectedRun {
 export interface WhoseFailures {
   readonly agentId: string;
   readonly taskId?: string;
+  /** Of a pair without a task. */
+  readonly scope?: string;
   /** Left out: a run that has only just failed and whose item never opened. */
   readonly exceptRunId?: string;
 }
@@ -38,7 +40,8 @@ export interface WhoseFailures {
 export class Dismissals {
   /**
    * Dismisses all open failure items, oldest first, and tells of each. `pauseId`: they went into this pause episode and
-   * open again when a person lifts it. `by` defaults to the office itself.
+   * open again when a person lifts it. Without it the failures are dealt with for good, those that an episode had swallowed
+   * included: lifting the pause brings none of them back. `by` defaults to the office itself.
    */
   async dismissFailures(tx: Tx, whose: WhoseFailures, by: { userId?: string; pauseId?: string } = {}): Promise<DismissedFailure[]> {
     const dismissed = await tx.query<DismissedFailure>(
@@ -46,28 +49,26 @@ export class Dismissals {
          insert into inbox_dismissals (user_id, item_kind, item_id, workspace_id, pause_id)
          select $3, 'agent_run_failed', r.id, r.workspace_id, $4 from runs r
           where r.workspace_id = $1 and r.agent_id = $2 and ($5::uuid is null or r.task_id = $5)
-            and r.id is distinct from $6::uuid and ${OPEN_FAILURE}
+            and ($7::text is null or r.scope = $7) and r.id is distinct from $6::uuid and ${OPEN_FAILURE}
          on conflict do nothing
          returning item_id
        )
        select r.id as run_id, r.agent_id, a.name as agent_name, r.task_id, t.identifier, t.title
          from gone join runs r on r.id = gone.item_id join agent_instances a on a.id = r.agent_id left join tasks t on t.id = r.task_id
         order by r.id`,
-      [tx.workspaceId, whose.agentId, by.userId ?? SYSTEM_USER_ID, by.pauseId ?? null, whose.taskId ?? null, whose.exceptRunId ?? null],
+      [
+        tx.workspaceId,
+        whose.agentId,
+        by.userId ?? SYSTEM_USER_ID,
+        by.pauseId ?? null,
+        whose.taskId ?? null,
+        whose.exceptRunId ?? null,
+        whose.scope ?? null,
+      ],
     );
+    if (by.pauseId === undefined) await this.leaveEpisode(tx, whose);
     for (const item of dismissed) tellFailure(tx, item, 'resolved');
-    if (whose.taskId !== undefined) await this.leavePause(tx, whose.agentId, whose.taskId);
     return dismissed;
-  }
-
-  /** What the pair's failures went into shall not bring them back: the pair has been dealt with by itself. */
-  private async leavePause(tx: Tx, agentId: string, taskId: string): Promise<void> {
-    await tx.query(
-      `update inbox_dismissals d set pause_id = null from runs r
-        where d.workspace_id = $1 and d.item_kind = 'agent_run_failed' and d.item_id = r.id and d.pause_id is not null
-          and r.agent_id = $2 and r.task_id = $3`,
-      [tx.workspaceId, agentId, taskId],
-    );
   }
 
   /** Dismisses one item by its id; false when somebody had done so before. */
@@ -98,6 +99,17 @@ export class Dismissals {
       fromPauseId,
       toPauseId,
     ]);
+  }
+
+  /** The failures of a pair leave the agent's open episode: they were dealt with, each by itself. */
+  async leaveEpisode(tx: Tx, whose: WhoseFailures): Promise<void> {
+    await tx.query(
+      `update inbox_dismissals d set pause_id = null
+         from agent_instances a, runs r
+        where a.workspace_id = $1 and a.id = $2 and d.pause_id = a.current_pause_id and d.item_kind = 'agent_run_failed'
+          and r.id = d.item_id and ($3::uuid is null or r.task_id = $3) and ($4::text is null or r.scope = $4)`,
+      [tx.workspaceId, whose.agentId, whose.taskId ?? null, whose.scope ?? null],
+    );
   }
 
   /** A person lifted the pause without saying that the cause is gone: the failures in it open again, each by itself. */

@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { AgentReadings, type AgentReading } from '../agents/agent-readings.js';
 import type { Reading } from '../platform/database/reading.js';
-import { sqlList } from '../platform/database/sql-list.js';
-import { liveStates } from '../sessions/domain/session-state.js';
+import { IS_LIVE, LIVE_SESSIONS } from '../sessions/live-session.sql.js';
 import { OPEN_FAILURE } from './open-items.sql.js';
 
 interface Row {
@@ -18,8 +17,8 @@ interface Row {
 
 const READ = `
   select a.id as agent_id,
-         (select count(*)::int from runs r where r.agent_id = a.id and ${OPEN_FAILURE}) as open_failures,
-         (select count(*)::int from task_sessions s where s.agent_id = a.id and s.state in (${sqlList(liveStates(true))})) as live_sessions,
+         (select count(*)::int from runs r where r.workspace_id = a.workspace_id and r.agent_id = a.id and ${OPEN_FAILURE}) as open_failures,
+         (select count(*)::int from ${LIVE_SESSIONS} where session.agent_id = a.id and ${IS_LIVE}) as live_sessions,
          last.id as run_id, last.status as run_status, last.failure_kind, last.finished_at,
          extract(epoch from now() - last.finished_at)::float8 as finished_seconds_ago
     from agent_instances a

@@ -6,6 +6,7 @@ import { WorkspaceEntity } from '../workspaces/workspace.entity.js';
 /** An inbox item was dealt with: by whom, for everyone. */
 @Entity('inbox_dismissals')
 @Unique('inbox_dismissals_one_per_item', ['itemKind', 'itemId'])
+@Index('inbox_dismissals_by_time', ['workspaceId', 'dismissedAt', 'itemId'])
 @Index('inbox_dismissals_by_pause', ['pauseId'], { where: `pause_id is not null` })
 @ForeignKey(() => UserEntity, ['userId'], ['id'], { name: 'inbox_dismissals_user_exists' })
 @ForeignKey(() => WorkspaceEntity, ['workspaceId'], ['id'], { name: 'inbox_dismissals_workspace_exists' })

@@ -1,7 +1,15 @@
 import { Module } from '@nestjs/common';
+import { AccessModule } from '../access/access.module.js';
 import { Dismissals } from './dismissals.service.js';
+import { InboxController } from './inbox.controller.js';
+import { InboxReads } from './inbox-reads.service.js';
 import { Interruptions } from './interruptions.service.js';
 
 /** What needs a person, and what a person has answered. */
-@Module({ providers: [Dismissals, Interruptions], exports: [Dismissals, Interruptions] })
+@Module({
+  imports: [AccessModule],
+  controllers: [InboxController],
+  providers: [Dismissals, InboxReads, Interruptions],
+  exports: [Dismissals, InboxReads, Interruptions],
+})
 export class InboxModule {}

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { AgentReactions } from '../agents/agent-reactions.js';
 import { Dismissals } from '../inbox/dismissals.service.js';
+import { Interruptions } from '../inbox/interruptions.service.js';
 import type { Tx } from '../platform/database/tx.js';
 import { RunStops } from '../runs/run-stops.service.js';
 import { SessionService } from '../sessions/session.service.js';
@@ -12,6 +13,7 @@ export class OfficeAgentReactions extends AgentReactions {
     private readonly stops: RunStops,
     private readonly sessions: SessionService,
     private readonly dismissals: Dismissals,
+    private readonly interruptions: Interruptions,
   ) {
     super();
   }
@@ -33,6 +35,7 @@ export class OfficeAgentReactions extends AgentReactions {
     );
     if (agent?.current_pause_id != null) await this.dismissals.dismissPause(tx, agent.current_pause_id);
     await this.unassign(tx, id);
+    await this.interruptions.resolveWhatIsOver(tx, { agentId: id });
   }
 
   override startedAgain(tx: Tx): Promise<void> {

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Dismissals } from '../inbox/dismissals.service.js';
+import { Interruptions } from '../inbox/interruptions.service.js';
 import type { Actor } from '../platform/actor.js';
 import type { Tx } from '../platform/database/tx.js';
 import type { StopReason } from '../runs/domain/cancel-reason.js';
@@ -9,7 +10,8 @@ import { WakeService } from '../runs/wake.service.js';
 import { SessionService } from '../sessions/session.service.js';
 import { IS_OPEN_BLOCKER } from '../tasks/domain/open-blocker.js';
 import { TaskReactions, type ChangedTask, type Closing } from '../tasks/task-reactions.js';
-import { lockAgent, PairRecovery } from './pair-recovery.service.js';
+import { holdAgents, type Pair } from './pair-locks.js';
+import { PairRecovery } from './pair-recovery.service.js';
 
 const STOPS: Readonly<Record<Exclude<Closing, 'done'>, StopReason>> = {
   cancelled: 'task_cancelled',
@@ -25,6 +27,7 @@ export class OfficeTaskReactions extends TaskReactions {
     private readonly stops: RunStops,
     private readonly sessions: SessionService,
     private readonly dismissals: Dismissals,
+    private readonly interruptions: Interruptions,
     private readonly recovery: PairRecovery,
   ) {
     super();
@@ -35,7 +38,10 @@ export class OfficeTaskReactions extends TaskReactions {
       await this.stops.cancelWaiting(tx, { taskId: task.id, agentId: from }, 'assignee_changed');
       await this.stops.askToStop(tx, { taskId: task.id, agentId: from }, 'assignee_changed');
       await this.sessions.retire(tx, task.workspaceId, { taskId: task.id, agentId: from });
-      await this.dismissFailures(tx, task.id, from);
+      // Both agents by id, so that two tasks that swap their assignees cannot wait for each other.
+      await holdAgents(tx, task.assigneeId === null ? [from] : [from, task.assigneeId]);
+      await this.dismissals.dismissFailures(tx, { agentId: from, taskId: task.id });
+      await this.interruptions.resolveWhatIsOver(tx, { agentId: from, taskId: task.id });
     }
     if (task.assigneeId !== null) await this.wake(tx, task, task.assigneeId, 'task_assigned', actor);
   }
@@ -46,13 +52,27 @@ export class OfficeTaskReactions extends TaskReactions {
     comment: { readonly id: string; readonly interrupt: boolean; readonly mentionedAgentIds: readonly string[] },
     actor: Actor,
   ): Promise<void> {
-    if (task.assigneeId !== null) {
-      if (comment.interrupt) await this.stops.askToStop(tx, { taskId: task.id, agentId: task.assigneeId }, 'interrupted_by_comment');
-      await this.wake(tx, task, task.assigneeId, actor.kind === 'user' ? 'user_comment' : 'agent_comment', actor);
+    const { assigneeId } = task;
+    const mentioned = comment.mentionedAgentIds.filter((agentId) => agentId !== assigneeId).toSorted();
+    if (comment.interrupt && assigneeId !== null) {
+      await this.stops.askToStop(tx, { taskId: task.id, agentId: assigneeId }, 'interrupted_by_comment');
     }
-    for (const agentId of comment.mentionedAgentIds.toSorted()) {
-      if (agentId !== task.assigneeId) await this.wake(tx, task, agentId, 'mentioned', actor);
+    if (actor.kind === 'user') {
+      // A person's wake moves a failed pair on first, so that it can join (contract 3); all pairs at once, for the order of locks.
+      await this.recovery.recover(tx, await this.thoseWhoWouldWake(tx, task, assigneeId, mentioned, actor), actor.id);
     }
+    if (assigneeId !== null) await this.wake(tx, task, assigneeId, actor.kind === 'user' ? 'user_comment' : 'agent_comment', actor);
+    for (const agentId of mentioned) await this.wake(tx, task, agentId, 'mentioned', actor);
+  }
+
+  /** A comment that wakes nobody says nothing about a failure either: its item stays. */
+  private async thoseWhoWouldWake(tx: Tx, task: ChangedTask, assigneeId: string | null, mentioned: readonly string[], actor: Actor): Promise<Pair[]> {
+    const pairs: Pair[] = [];
+    for (const agentId of assigneeId === null ? mentioned : [assigneeId, ...mentioned]) {
+      const pair = { taskId: task.id, agentId };
+      if (await this.wakes.wouldTake(tx, { agentId, on: { taskId: task.id }, reason: 'mentioned', actor })) pairs.push(pair);
+    }
+    return pairs;
   }
 
   override async closed(tx: Tx, task: ChangedTask, how: Closing, actor: Actor): Promise<void> {
@@ -60,9 +80,10 @@ export class OfficeTaskReactions extends TaskReactions {
     // A task that is done lets the turn that did it finish.
     if (how !== 'done') {
       await this.stops.askToStop(tx, { taskId: task.id }, STOPS[how]);
-      await this.dismissAllFailures(tx, task.id);
     }
     if (how === 'deleted') await this.retireAll(tx, task.id);
+    if (how !== 'done') await this.dismissAllFailures(tx, task.id);
+    await this.interruptions.resolveWhatIsOver(tx, { taskId: task.id });
     await this.wakeDependents(tx, task, actor);
     await this.wakeParent(tx, task, actor);
   }
@@ -76,14 +97,10 @@ export class OfficeTaskReactions extends TaskReactions {
     if (open === undefined && task.assigneeId !== null) await this.wake(tx, task, task.assigneeId, 'task_blockers_resolved', actor);
   }
 
-  /** Nobody's own comment or change wakes itself. A person's wake moves a failed pair on first, so that it can join (contract 3). */
+  /** Nobody's own comment or change wakes itself. */
   private async wake(tx: Tx, task: { readonly id: string }, agentId: string, reason: WakeReason, actor: Actor): Promise<void> {
     if (actor.kind === 'agent' && actor.id === agentId) return;
-    const wake = { agentId, on: { taskId: task.id }, reason, actor };
-    if (actor.kind === 'user' && (reason === 'user_comment' || reason === 'mentioned') && (await this.wakes.wouldTake(tx, wake))) {
-      await this.recovery.recover(tx, { taskId: task.id, agentId }, actor.id);
-    }
-    await this.wakes.wake(tx, wake);
+    await this.wakes.wake(tx, { agentId, on: { taskId: task.id }, reason, actor });
   }
 
   /** The dependents are locked first: of two blockers that end at once, the second sees that the first has ended. */
@@ -126,17 +143,16 @@ export class OfficeTaskReactions extends TaskReactions {
     if (openChild === undefined) await this.wake(tx, parent, parent.assignee_id, 'task_children_completed', actor);
   }
 
-  private async dismissFailures(tx: Tx, taskId: string, agentId: string): Promise<void> {
-    await lockAgent(tx, agentId);
-    await this.dismissals.dismissFailures(tx, { agentId, taskId });
-  }
-
   private async dismissAllFailures(tx: Tx, taskId: string): Promise<void> {
     const agents = await tx.query<{ agent_id: string }>(
       `select distinct agent_id from runs where workspace_id = $1 and task_id = $2 and status in ('failed', 'timed_out') order by agent_id`,
       [tx.workspaceId, taskId],
     );
-    for (const { agent_id } of agents) await this.dismissFailures(tx, taskId, agent_id);
+    await holdAgents(
+      tx,
+      agents.map(({ agent_id }) => agent_id),
+    );
+    for (const { agent_id } of agents) await this.dismissals.dismissFailures(tx, { agentId: agent_id, taskId });
   }
 
   private async retireAll(tx: Tx, taskId: string): Promise<void> {

@@ -9,20 +9,35 @@ import { SessionModule } from '../sessions/session.module.js';
 import { SessionsOfTasks } from '../sessions/sessions-of-tasks.service.js';
 import { TaskReactions } from '../tasks/task-reactions.js';
 import { TaskSessions } from '../tasks/task-sessions.js';
+import { FailedRunFixing } from './failed-run-fixing.service.js';
+import { InboxDesk } from './inbox-desk.service.js';
+import { InterruptionFixing } from './interruption-fixing.service.js';
+import { InterruptionResumer } from './interruption-resumer.service.js';
 import { OfficeAgentReactions } from './office-agent-reactions.service.js';
 import { OfficeTaskReactions } from './office-task-reactions.service.js';
 import { PairRecovery } from './pair-recovery.service.js';
+import { PauseFixing } from './pause-fixing.service.js';
+import { RecoveryController } from './recovery.controller.js';
 import { RunCommandsController } from './run-commands.controller.js';
 import { RunCommands } from './run-commands.service.js';
+import { SessionCommands } from './session-commands.service.js';
+import { WorkspaceSwitch } from './workspace-switch.service.js';
 
 /** What people do about runs, and what changes of tasks and agents do to them. Fills the ports of the rooms below. */
 @Global()
 @Module({
   imports: [AccessModule, InboxModule, RunModule, SessionModule],
-  controllers: [RunCommandsController],
+  controllers: [RecoveryController, RunCommandsController],
   providers: [
+    FailedRunFixing,
+    InboxDesk,
+    InterruptionFixing,
+    InterruptionResumer,
     PairRecovery,
+    PauseFixing,
     RunCommands,
+    SessionCommands,
+    WorkspaceSwitch,
     { provide: TaskReactions, useClass: OfficeTaskReactions },
     { provide: AgentReactions, useClass: OfficeAgentReactions },
     { provide: AgentReadings, useClass: InboxAgentReadings },

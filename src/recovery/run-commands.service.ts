@@ -29,7 +29,7 @@ export class RunCommands {
           task_id,
         ]);
         if (task === undefined) throw new OfficeError('not_found', { field: 'task_id' });
-        await this.recovery.recover(tx, { taskId: task_id, agentId }, userId);
+        await this.recovery.recover(tx, [{ taskId: task_id, agentId }], userId);
       }
       const answer = await this.wakes.wake(tx, {
         agentId,

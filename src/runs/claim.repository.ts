@@ -6,6 +6,7 @@ import { IS_OPEN_BLOCKER } from '../tasks/domain/open-blocker.js';
 import { EFFECTIVE_CLASS, FOLDER_HOST, waitingOnSql } from './waiting-on.sql.js';
 import { sourcesOf } from '../sessions/domain/session-state.js';
 import type { ClaimInput, ClaimWrite, WrittenClaim } from './claim.js';
+import { workspaceGate } from './workspace-gate.sql.js';
 
 // A CASE, because PostgreSQL takes a bare comparison for so selective that it expects to read a whole queue anyway.
 const CLAIMABLE = `case when ${waitingOnSql({ leaseSec: '$2', host: '$3', busyTasks: '$4' })} = 'claimable' then true else false end`;
@@ -27,11 +28,16 @@ const bestOf = (howMany: string): string => `
       limit ${howMany}) head
    order by head.rank, head.requested_at, head.id limit ${howMany}`;
 
-/** First the agents: whoever holds one counts its running runs alone. Ordered by their best run, so that none is starved. */
+/**
+ * First the agents: whoever holds one counts its running runs alone. Ordered by their best run, so that none is starved.
+ * And the gate of the workspace, shared: whoever stops the workspace takes it alone, so it waits for the claims that are under way
+ * and keeps out the others. The statements that follow see `stopped_at` as it was when we had come through.
+ */
 const LOCK_AGENTS = `
+  with gate as materialized (select pg_try_advisory_xact_lock_shared(${workspaceGate('$1')}) as open)
   select a.id from agent_instances a join workspaces w on w.id = a.workspace_id
    cross join lateral (${bestOf('1')}) best
-   where a.workspace_id = $1 and a.lifecycle = 'active' and a.pause_reason is null
+   where (select open from gate) and a.workspace_id = $1 and a.lifecycle = 'active' and a.pause_reason is null
      -- Known of the agent alone, so that a long queue of one that cannot take any is not judged run by run.
      and w.stopped_at is null and w.archived_at is null
      and a.max_concurrent_sessions > (select count(*) from runs x where x.agent_id = a.id and x.status = 'running')

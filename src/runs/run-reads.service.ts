@@ -113,6 +113,16 @@ export class RunReads {
     );
   }
 
+  /** The same of many, in one statement. Runs that do not wait have no entry. */
+  async waitingOnEach(reading: Reading, workspaceId: string, runIds: readonly string[]): Promise<ReadonlyMap<string, WaitingOn>> {
+    if (runIds.length === 0) return new Map();
+    const rows = await reading.query<{ id: string; reason: WaitingOn }>(
+      `select r.id, wait.reason ${FROM} where r.workspace_id = $1 and r.id = any($4::uuid[]) and wait.reason is not null`,
+      [workspaceId, this.settings.OFFICE_LEASE_SEC, this.busy.busyTaskIds(), runIds],
+    );
+    return new Map(rows.map(({ id, reason }) => [id, reason]));
+  }
+
   /** Why a waiting run waits, for whoever has just queued it. */
   async waitingOn(reading: Reading, workspaceId: string, runId: string): Promise<WaitingOn | null> {
     const [row] = await reading.query<{ reason: WaitingOn | null }>(`select wait.reason ${FROM} where r.workspace_id = $1 and r.id = $4`, [

@@ -4,7 +4,8 @@ import { sqlList } from '../platform/database/sql-list.js';
 import { LEAVES_TASK, type CancelReason, type StopReason } from './domain/cancel-reason.js';
 
 /** Which runs: always within the workspace of the transaction. */
-export type WhichRuns = { readonly runId: string } | { readonly taskId: string; readonly agentId?: string } | { readonly agentId: string };
+export type WhichRuns =
+  'all' | { readonly runId: string } | { readonly taskId: string; readonly agentId?: string } | { readonly agentId: string };
 
 interface Named {
   id: string;
@@ -56,6 +57,7 @@ export class RunStops {
 }
 
 function where(tx: Tx, which: WhichRuns): { sql: string; parameters: unknown[] } {
+  if (which === 'all') return { sql: 'workspace_id = $2', parameters: [tx.workspaceId] };
   if ('runId' in which) return { sql: 'workspace_id = $2 and id = $3', parameters: [tx.workspaceId, which.runId] };
   if ('taskId' in which) {
     const agent = which.agentId === undefined ? '' : ' and agent_id = $4';

@@ -21,6 +21,14 @@ import { TaskEntity } from '../tasks/task.entity.js';
 @Index('runs_running_by_agent', ['agentId'], { where: `status = 'running'` })
 @Index('runs_running_by_host', ['leaseHostId', 'leaseExpiresAt'], { where: `status = 'running'` })
 @Index('runs_failed_by_agent', ['agentId', 'id'], { where: `status in ('failed', 'timed_out') and failure_kind = 'error'` })
+@Index('runs_open_failures', ['workspaceId', 'agentId', 'id'], {
+  where: `status in ('failed', 'timed_out') and failure_kind = 'error' and not failure_dismissed`,
+})
+@Index('runs_turns_of_task', ['taskId', 'startedAt', 'id'], { where: `task_id is not null and started_at is not null` })
+@Index('runs_errors_of_task', ['taskId', 'finishedAt', 'id'], {
+  where: `task_id is not null and status in ('failed', 'timed_out')`,
+})
+@Index('runs_ended', ['workspaceId', 'finishedAt', 'status', 'failureKind'], { where: `finished_at is not null` })
 @Index('runs_by_agent', ['agentId', 'id'])
 @Index('runs_by_task', ['taskId', 'id'], { where: `task_id is not null` })
 @Check('runs_status_known', `status in ('queued', 'scheduled_retry', 'running', 'completed', 'failed', 'timed_out', 'cancelled')`)
@@ -75,6 +83,8 @@ export class RunEntity {
   @Column('text', { nullable: true }) errorSummary!: string | null;
   @Column('text', { nullable: true }) errorCode!: string | null;
   @Column('text', { nullable: true }) errorClass!: string | null;
+  /** Its failure has a dismissal; kept true by the database (migration 21), never written by us. */
+  @Column('boolean', { default: false }) readonly failureDismissed!: boolean;
   @Column('text') readonly entitlement!: 'assignee' | 'seat' | 'none';
   @Column('jsonb', { nullable: true }) capabilities!: Record<string, unknown> | null;
   @Column('jsonb', { nullable: true }) inputSnapshot!: Record<string, unknown> | null;

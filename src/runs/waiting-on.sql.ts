@@ -14,6 +14,7 @@ export interface WaitingOnPlace {
   readonly busyTasks: string;
 }
 
+// clock_timestamp(), because whoever has just queued a run asks in the same transaction, whose now() is older than the run.
 export function waitingOnSql({ leaseSec, host, busyTasks }: WaitingOnPlace): string {
   const live = `h.last_seen_at > now() - make_interval(secs => ${leaseSec})`;
   const eligible = `${live} and not h.draining and (r.folder_host is null or r.folder_host = h.id)${host === null ? '' : ` and h.id = ${host}`}`;
@@ -38,7 +39,7 @@ export function waitingOnSql({ leaseSec, host, busyTasks }: WaitingOnPlace): str
     when not exists (
       select from hosts h where ${eligible} and (a.adapter_config ? 'command' or a.adapter = any(h.adapters)))
       then 'adapter_missing'
-    when r.due_at > now() then 'retry_scheduled'
+    when r.due_at > clock_timestamp() then 'retry_scheduled'
     when a.cooldown_sec > 0 and a.last_run_finished_at > now() - make_interval(secs => a.cooldown_sec) then 'cooling_down'
     when a.max_concurrent_sessions <= (select count(*) from runs p where p.agent_id = a.id and p.status = 'running')
       then 'agent_at_capacity'

@@ -109,6 +109,12 @@ export class SessionService {
     return this.move(tx, session, restOf(session.is_office), { cause: 'recovery' });
   }
 
+  /** The same of a session without a task. It is of one run alone, so nothing wakes in it; it is only no open failure any more. */
+  async recoverTaskless(tx: Tx, workspaceId: string, id: string): Promise<void> {
+    const session = await this.lock(tx, workspaceId, id);
+    if (session.state === 'FAILED') await this.move(tx, session, restOf(session.is_office), { cause: 'recovery' });
+  }
+
   /**
    * The agent has left the task. A conversation in which a turn runs is left to the settlement of that turn, which is
    * being stopped: answers `live`. One that never began is cancelled.

@@ -11,6 +11,7 @@ import { TaskEntity } from '../tasks/task.entity.js';
 })
 @Index('task_sessions_by_task', ['taskId', 'id'])
 @Index('task_sessions_by_agent', ['agentId', 'id'])
+@Index('task_sessions_maybe_live', ['agentId'], { where: `state in ('STARTING', 'RUNNING', 'WAITING_FOR_INPUT')` })
 @Check(
   'task_sessions_state_known',
   `state in ('CREATED', 'STARTING', 'RUNNING', 'IDLE', 'WAITING_FOR_INPUT', 'FAILED', 'COMPLETED', 'CANCELLED')`,

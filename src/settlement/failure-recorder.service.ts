@@ -17,6 +17,15 @@ export class FailureRecorder {
     else await this.pause(tx, run, locked, { failures, action, errorSummary });
   }
 
+  /**
+   * The pair has succeeded. What the one statement of many good ends does not see to, because it is rare: failures of a pair
+   * without a task, and those that an episode had swallowed, which must not come back when it is only lifted.
+   */
+  async overcome(tx: Tx, run: SettledRun, { run: { scope }, agent }: LockedRun): Promise<void> {
+    if (run.taskId === null) await this.dismissals.dismissFailures(tx, { agentId: run.agentId, scope: scope! });
+    else if (agent.currentPauseId !== null) await this.dismissals.leaveEpisode(tx, { agentId: run.agentId, taskId: run.taskId });
+  }
+
   private async countOnly(tx: Tx, run: SettledRun, { agent, task }: LockedRun, failures: number): Promise<void> {
     await tx.query(`update agent_instances set consecutive_failures = $3 where workspace_id = $1 and id = $2`, [
       tx.workspaceId,

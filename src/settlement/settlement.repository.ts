@@ -93,7 +93,7 @@ const COMPLETE = `
            started_at = coalesce(r.started_at, case when c.began is not null then clock_timestamp() end),
            lease_host_id = null, lease_boot_id = null, lease_expires_at = null
       from c where r.workspace_id = $1 and r.id = any($4::uuid[]) and r.id = c.run_id and r.generation = c.generation and r.status = 'running'
-    returning r.id, r.generation, r.scope, r.claimed_at, r.started_at, r.finished_at, r.usage
+    returning r.id, r.generation, r.claimed_at, r.started_at, r.finished_at, r.usage
   ), attempts as (
     update run_attempts a set outcome = 'turn_ended', started_at = e.started_at, finished_at = e.finished_at, usage = e.usage
       from ended e where a.run_id = any($4::uuid[]) and a.run_id = e.id and a.generation = e.generation
@@ -105,8 +105,7 @@ const COMPLETE = `
       from c where a.workspace_id = $1 and a.id = any($6::uuid[]) and a.id = c.agent_id
   ), resolved as (
     insert into inbox_dismissals (user_id, item_kind, item_id, workspace_id)
-    select $3, 'agent_run_failed', r.id, $1 from c join ended e on e.id = c.run_id
-      join runs r on r.agent_id = c.agent_id and (r.task_id = c.task_id or (c.task_id is null and r.scope = e.scope))
+    select $3, 'agent_run_failed', r.id, $1 from c join runs r on r.agent_id = c.agent_id and r.task_id = c.task_id
      where r.workspace_id = $1 and r.agent_id = any($6::uuid[]) and ${OPEN_FAILURE}
     on conflict do nothing returning item_id
   )

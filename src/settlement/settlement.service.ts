@@ -169,6 +169,7 @@ export class SettlementService {
         change: 'resolved',
       });
     }
+    await this.failures.overcome(tx, run, locked);
     tellAgent(tx, locked.agent, { failures: 0 });
     return 'completed';
   }

@@ -36,6 +36,7 @@ export class TaskChanges {
     this.assertLive(task, columns);
     if (columns.assignee_agent_instance_id) await this.agents.assertAssignable(tx, workspaceId, columns.assignee_agent_instance_id);
 
+    if (columns.state !== undefined) await this.tasks.signStateChange(tx, actor);
     if (Object.keys(columns).length > 0) await this.tasks.change(tx, task, columns);
     if (columns.step_id) await this.tasks.recordStep(tx, workspaceId, task.id, { from: task.step_id, to: columns.step_id }, actor);
     const blocked = change.blocked_by === undefined ? UNCHANGED : await this.blockers.change(tx, task, distinctIds(change.blocked_by));

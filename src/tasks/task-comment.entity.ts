@@ -4,6 +4,7 @@ import { TaskEntity } from './task.entity.js';
 /** Something said on a task. `session` is the source of an agent's last message; it wakes nobody. */
 @Entity('task_comments')
 @Index('task_comments_by_task', ['taskId', 'id'])
+@Index('task_comments_in_time', ['taskId', 'createdAt', 'id'])
 @Index('task_comments_by_run', ['runId'], { where: `run_id is not null` })
 @Check('task_comments_author_known', `author_kind in ('user', 'agent', 'system')`)
 @Check('task_comments_source_known', `source in ('user', 'agent', 'session', 'system')`)

@@ -132,6 +132,11 @@ export class TaskRepository {
     ]);
   }
 
+  /** Whose doing the state changes of this transaction are, for the line the database writes of each (`task_state_changes`). */
+  async signStateChange(tx: Tx, by: Actor): Promise<void> {
+    await tx.query(`select set_config('office.actor', $1, true)`, [`${by.kind}:${by.id ?? ''}`]);
+  }
+
   /** By compare-and-set, for those who move a task without holding a change of a person. False: it is not there any more. */
   async moveState(tx: Tx, task: LockedTask, to: TaskState, reviewAfterFailure: boolean): Promise<boolean> {
     const moved = await tx.query(

@@ -10,12 +10,13 @@ import { SystemClock } from '../../src/platform/clock/system-clock.js';
 import { EmbeddedPostgres } from '../../src/platform/database/embedded/embedded-postgres.js';
 import { claimBench } from './claim.bench.js';
 import { ratioOf, table, type Bench, type BenchPlace, type Figure } from './figures.js';
+import { inboxBench } from './inbox.bench.js';
 import { queueBench } from './queue.bench.js';
 import { realtimeBench } from './realtime.bench.js';
 import { serverBench } from './server.bench.js';
 
 /** `npm run bench [-- name ...]`. OFFICE_BENCH_SIZE=0.1 is a tenth. Ratios are of one run on one PostgreSQL with its production settings. */
-const BENCHES: readonly Bench[] = [serverBench, queueBench, claimBench, realtimeBench];
+const BENCHES: readonly Bench[] = [serverBench, queueBench, claimBench, realtimeBench, inboxBench];
 
 const wanted = process.argv.slice(2);
 const dataDir = mkdtempSync(join(tmpdir(), 'office-bench-db-'));

@@ -38,7 +38,7 @@ export class AnOffice {
       this.ownership,
       new SettlementRepository(),
       new FailureRecorder(this.dismissals),
-      new Interruptions(),
+      new Interruptions(this.dismissals),
       new CommentService(new CommentRepository()),
     );
   }

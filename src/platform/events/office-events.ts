@@ -22,6 +22,7 @@ export interface OfficeEvents {
   };
   'office.agent.updated': { agent_id: string; status: string; pause_reason?: string | null; consecutive_failures: number };
   'office.task.updated': { task_id: string; fields: string[] };
+  'office.workspace.updated': { workspace_id: string; stopped_at: string | null; by: string | null };
   'office.comment.created': { comment_id: string; task_id: string; author: { kind: string; id: string | null } };
 }
 

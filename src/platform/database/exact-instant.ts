@@ -1,0 +1,11 @@
+/**
+ * Instants as keys of cursors: microseconds since 1970, because milliseconds would lose what the order of rows sees, and because
+ * whatever has the shape of a number is an instant, while not everything that has the shape of a date is one.
+ */
+export const exactInstant = (column: string): string => `(extract(epoch from ${column}) * 1000000)::bigint`;
+
+/** The instant that such a key stands for. */
+export const instantOf = (placeholder: string): string => `(timestamptz 'epoch' + ${placeholder}::bigint * interval '1 microsecond')`;
+
+/** Up to the year 5138. */
+export const isExactInstant = (key: string): boolean => /^\d{1,17}$/.test(key);
