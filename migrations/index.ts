@@ -2,6 +2,7 @@ import { PeopleAndWorkspaces1796000000001 } from './1796000000001-people-and-wor
 import { AgentsAndTasks1796000000002 } from './1796000000002-agents-and-tasks.js';
 import { SessionsAndRuns1796000000003 } from './1796000000003-sessions-and-runs.js';
 import { InboxAndInterruptions1796000000004 } from './1796000000004-inbox-and-interruptions.js';
+import { Diagnosis1796000000051 } from './1796000000051-diagnosis.js';
 
 /** Every migration, oldest first, by hand: a glob would load nothing, quietly, wherever TypeScript is not compiled ahead. */
 export const migrations = [
@@ -9,4 +10,5 @@ export const migrations = [
   AgentsAndTasks1796000000002,
   SessionsAndRuns1796000000003,
   InboxAndInterruptions1796000000004,
+  Diagnosis1796000000051,
 ];

@@ -12,6 +12,8 @@ import { TaskSessions } from '../tasks/task-sessions.js';
 import { OfficeAgentReactions } from './office-agent-reactions.service.js';
 import { OfficeTaskReactions } from './office-task-reactions.service.js';
 import { PairRecovery } from './pair-recovery.service.js';
+import { ProviderHoldController } from './provider-hold.controller.js';
+import { ProviderHoldDesk } from './provider-hold-desk.service.js';
 import { RunCommandsController } from './run-commands.controller.js';
 import { RunCommands } from './run-commands.service.js';
 
@@ -19,9 +21,10 @@ import { RunCommands } from './run-commands.service.js';
 @Global()
 @Module({
   imports: [AccessModule, InboxModule, RunModule, SessionModule],
-  controllers: [RunCommandsController],
+  controllers: [ProviderHoldController, RunCommandsController],
   providers: [
     PairRecovery,
+    ProviderHoldDesk,
     RunCommands,
     { provide: TaskReactions, useClass: OfficeTaskReactions },
     { provide: AgentReactions, useClass: OfficeAgentReactions },

@@ -21,6 +21,8 @@ import { TaskEntity } from '../tasks/task.entity.js';
 @Index('runs_running_by_agent', ['agentId'], { where: `status = 'running'` })
 @Index('runs_running_by_host', ['leaseHostId', 'leaseExpiresAt'], { where: `status = 'running'` })
 @Index('runs_failed_by_agent', ['agentId', 'id'], { where: `status in ('failed', 'timed_out') and failure_kind = 'error'` })
+@Index('runs_due', ['dueAt'], { where: `status = 'scheduled_retry'` })
+@Index('runs_failed_lately', ['agentId', 'finishedAt'], { where: `status in ('failed', 'timed_out') and failure_kind = 'error'` })
 @Index('runs_by_agent', ['agentId', 'id'])
 @Index('runs_by_task', ['taskId', 'id'], { where: `task_id is not null` })
 @Check('runs_status_known', `status in ('queued', 'scheduled_retry', 'running', 'completed', 'failed', 'timed_out', 'cancelled')`)
@@ -75,6 +77,8 @@ export class RunEntity {
   @Column('text', { nullable: true }) errorSummary!: string | null;
   @Column('text', { nullable: true }) errorCode!: string | null;
   @Column('text', { nullable: true }) errorClass!: string | null;
+  /** When the limit that it failed on ends, if that was told. */
+  @Column('timestamptz', { nullable: true }) retryAfter!: Date | null;
   @Column('text') readonly entitlement!: 'assignee' | 'seat' | 'none';
   @Column('jsonb', { nullable: true }) capabilities!: Record<string, unknown> | null;
   @Column('jsonb', { nullable: true }) inputSnapshot!: Record<string, unknown> | null;

@@ -10,6 +10,8 @@ export class WorkspaceEntity {
   @Column('text') readonly taskPrefix!: string;
   @Column('integer', { default: 0 }) lastTaskNumber!: number;
   @Column('timestamptz', { nullable: true }) stoppedAt!: Date | null;
+  /** When it was last started again: until then its runs did not wait by their own fault. */
+  @Column('timestamptz', { nullable: true }) unblockedAt!: Date | null;
   @Column('timestamptz', { nullable: true }) archivedAt!: Date | null;
   @Column('timestamptz', { default: () => 'now()' }) readonly createdAt!: Date;
 }
