@@ -27,7 +27,8 @@ export class RetryRepository {
   /**
    * Back to waiting: as if it had not been claimed, or for its retry. Where the pair has a waiting run already, this one ends
    * `merged` and its wakes move there: merge first, then change state (contract 3). Answers the survivor, or null when it
-   * waits itself. The survivor remembers the retries, so that wakes that keep coming cannot make them endless.
+   * waits itself. The survivor takes over the count of retries and, unless a person waits for it,
+   * the delay: wakes that keep coming can make retries neither endless nor hasty.
    */
   async waitAgain(
     tx: Tx,
@@ -48,9 +49,10 @@ export class RetryRepository {
       ]);
       await tx.query(
         `update runs r set wake_class = least(r.wake_class, gone.wake_class),
-                retry_count = greatest(r.retry_count, gone.retry_count + $4)
+                retry_count = greatest(r.retry_count, gone.retry_count + $4),
+                due_at = case when $4 = 0 or r.wake_class = 0 then r.due_at else greatest(r.due_at, clock_timestamp() + make_interval(secs => $5)) end
            from runs gone where r.workspace_id = $1 and r.id = $3 and gone.id = $2`,
-        [tx.workspaceId, run.runId, survivor.id, retry === null ? 0 : 1],
+        [tx.workspaceId, run.runId, survivor.id, retry === null ? 0 : 1, retry?.delaySec ?? 0],
       );
     }
     await tx.query(

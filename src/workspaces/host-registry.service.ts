@@ -8,8 +8,9 @@ import type { Page } from '../platform/http/page.view.js';
 import { OfficeHost } from '../platform/office-host.js';
 import type { HostView } from './workspace.view.js';
 
-/** `$6` is the lease: after a longer gap (a stop, a database that was away) this host begins anew. */
-const RESUMED = `case when hosts.last_seen_at < now() - make_interval(secs => $6) then now() else hosts.resumed_at end`;
+/** After a gap longer than a lease (a stop, a database that was away) a host begins anew: nothing could be claimed there. */
+const resumedAt = (lease: string): string =>
+  `case when hosts.last_seen_at < now() - make_interval(secs => ${lease}) then now() else hosts.resumed_at end`;
 
 /** The machines that run agents, this one among them. Every write of this host is fenced by its boot. */
 @Injectable()
@@ -34,7 +35,7 @@ export class HostRegistry {
            set boot_id = excluded.boot_id, name = excluded.name, adapters = excluded.adapters, max_executions = excluded.max_executions,
                draining = hosts.draining and hosts.boot_id = excluded.boot_id,
                started_at = case when hosts.boot_id = excluded.boot_id then hosts.started_at else now() end,
-               resumed_at = ${RESUMED}, last_seen_at = now()`,
+               resumed_at = ${resumedAt('$6')}, last_seen_at = now()`,
         [id, bootId, name, [...adapters], this.settings.OFFICE_MAX_EXECUTIONS, this.settings.OFFICE_LEASE_SEC],
       );
       return { previousBootId: before && before.boot_id !== bootId ? before.boot_id : null };
@@ -43,7 +44,7 @@ export class HostRegistry {
 
   /** Says "still here". False when another boot of this host has taken over. */
   heartbeat(): Promise<boolean> {
-    return this.touch(`resumed_at = ${RESUMED.replace('$6', '$3')}, last_seen_at = now()`, this.settings.OFFICE_LEASE_SEC);
+    return this.touch(`resumed_at = ${resumedAt('$3')}, last_seen_at = now()`, this.settings.OFFICE_LEASE_SEC);
   }
 
   /** Whether any other host has been seen within a lease: then a lease of ours that ends may be taken over. */

@@ -235,9 +235,19 @@ describe('a run that waits for its retry', () => {
       merged_into: 'runId' in queued && queued.runId,
       failures: 0,
     });
+    expect((await office.claim(workspaceId)).claimed).toEqual([]);
+    await office.change(`update runs set due_at = now() where agent_id = $1 and status = 'queued'`, pair.agentId);
     const [survivor] = (await office.claim(workspaceId)).claimed;
     expect(survivor).toMatchObject({ runId: 'runId' in queued && queued.runId, attempt: 2 });
     expect((await office.rows(`select from wake_requests where run_id = $1`, survivor!.runId)).length).toBe(2);
+  });
+
+  it('does not hold back a person who waits already', async () => {
+    const pair = await office.pair(workspaceId);
+    const run = await office.started(workspaceId, pair);
+    await office.wake(workspaceId, { agentId: pair.agentId, on: { taskId: pair.taskId }, reason: 'user_comment' });
+    expect(await office.settlement.settle(run, failureOf(run))).toBe('merged');
+    expect((await office.claim(workspaceId)).claimed).toHaveLength(1);
   });
 
   it('goes on waiting as a retry when its next claim is interrupted before the launch', async () => {
