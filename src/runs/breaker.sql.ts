@@ -17,12 +17,10 @@ const lateFailures = (pair: PairSql): string => `
    and bf.finished_at > now() - interval '1 hour'
    and bf.finished_at > coalesce((select max(bh.requested_at) from wake_requests bh
          where ${ofPair('bh', pair)} and bh.wake_class = 0 and bh.outcome in ('queued', 'coalesced', 'deduplicated')
-           and bh.requested_at > now() - interval '1 hour'), '-infinity')
- order by bf.finished_at desc`;
+           and bh.requested_at > now() - interval '1 hour'), '-infinity')`;
 
-export const breakerOpenSql = (pair: PairSql): string =>
-  `(select count(*) from (select ${lateFailures(pair)} limit ${FAILURES_PER_HOUR + 1}) late) > ${FAILURES_PER_HOUR}`;
+export const breakerOpenSql = (pair: PairSql): string => `exists (select ${lateFailures(pair)} offset ${FAILURES_PER_HOUR})`;
 
 /** When the oldest of the failures that keep it open leaves the hour. */
 export const breakerClosesSql = (pair: PairSql): string =>
-  `(select bf.finished_at + interval '1 hour' ${lateFailures(pair)} offset ${FAILURES_PER_HOUR} limit 1)`;
+  `(select bf.finished_at + interval '1 hour' ${lateFailures(pair)} order by bf.finished_at desc offset ${FAILURES_PER_HOUR} limit 1)`;

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { OfficeSettings } from '../../../src/platform/config/office-settings.js';
 import { newId } from '../../../src/platform/ids.js';
+import { RunReads } from '../../../src/runs/run-reads.service.js';
 import { AnOffice } from '../../support/an-office.js';
 
 let office: AnOffice;
@@ -62,6 +64,15 @@ describe('the breaker of a pair', () => {
     expect((await wake(pair)).outcome).toBe('queued');
     await failures(pair, 7);
     expect((await office.claim(workspaceId)).claimed).toEqual([]);
+    const reads = new RunReads(office.db.unitOfWork, new OfficeSettings(), { busyTaskIds: () => [] });
+    const { items } = await reads.ofAgent(workspaceId, pair.agentId, { limit: 1, status: 'queued' });
+    expect(items).toMatchObject([{ waiting_on: 'breaker_open' }]);
+    const [late] = await office.rows<{ seconds: number }>(
+      `select round(extract(epoch from $1::timestamptz - now()))::int as seconds`,
+      items[0]!.waiting_until,
+    );
+    expect(late!.seconds).toBeGreaterThan(54 * 60);
+    expect(late!.seconds).toBeLessThanOrEqual(55 * 60);
   });
 
   it('keeps what it refused, for the list and the next prompt', async () => {
