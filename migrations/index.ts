@@ -4,6 +4,7 @@ import { SessionsAndRuns1796000000003 } from './1796000000003-sessions-and-runs.
 import { InboxAndInterruptions1796000000004 } from './1796000000004-inbox-and-interruptions.js';
 import { Recovery1796000000021 } from './1796000000021-recovery.js';
 import { EventFloor1796000000031 } from './1796000000031-event-floor.js';
+import { Diagnosis1796000000051 } from './1796000000051-diagnosis.js';
 
 /** Every migration, oldest first, by hand: a glob would load nothing, quietly, wherever TypeScript is not compiled ahead. */
 export const migrations = [
@@ -13,4 +14,5 @@ export const migrations = [
   InboxAndInterruptions1796000000004,
   Recovery1796000000021,
   EventFloor1796000000031,
+  Diagnosis1796000000051,
 ];

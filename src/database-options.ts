@@ -9,6 +9,7 @@ import { AgentEntity } from './agents/agent.entity.js';
 import { InboxDismissalEntity } from './inbox/inbox-dismissal.entity.js';
 import { InterruptionRunEntity } from './inbox/interruption-run.entity.js';
 import { InterruptionEntity } from './inbox/interruption.entity.js';
+import { ProviderHoldEntity } from './inbox/provider-hold.entity.js';
 import { ColumnNames } from './platform/database/column-names.js';
 import { NoSqlLog } from './platform/database/no-sql-log.js';
 import { OfficeEventCounterEntity } from './platform/events/office-event-counter.entity.js';
@@ -65,6 +66,7 @@ const entities = [
   InboxDismissalEntity,
   InterruptionEntity,
   InterruptionRunEntity,
+  ProviderHoldEntity,
 ];
 
 /**

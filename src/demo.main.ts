@@ -94,9 +94,21 @@ async function story(): Promise<void> {
   const still = await call<{ status: string; consecutive_failures: number }>(`GET /agents/${ceo.id}`);
   must('reassigning does not heal the CEO', still.status === 'paused' && still.consecutive_failures === 3);
 
-  await call(`POST /agents/${ceo.id}/unpause`);
-  await lastRun(workspaceId, extra.id, ceo.id, ['completed']);
-  say(`The bill is paid, a person lifts the pause: ${extra.identifier} runs by itself now.`);
+  const { items: inbox } = await call<{ items: { id: string; title: string; kind: string }[] }>(`GET /workspaces/${workspaceId}/inbox`);
+  must('the inbox has the pause and nothing else', inbox.length === 1 && inbox[0]?.kind === 'agent_paused_after_failures');
+  say(`In the inbox: ${inbox[0]!.title}.`);
+  const fixed = await call<{ queued_runs: object[]; skipped: { why: string }[] }>(
+    `POST /workspaces/${workspaceId}/inbox/items/${inbox[0]!.id}/dismiss`,
+  );
+  must('A and C are tried again, B is left alone', fixed.queued_runs.length === 2 && fixed.skipped.length === 1);
+  say(
+    `The bill is paid, a person presses Mark fixed: ${fixed.queued_runs.length} tasks are tried again, ${b!.identifier} is skipped (${fixed.skipped[0]!.why}).`,
+  );
+  for (const task of [tasks[0]!, tasks[2]!, extra]) await lastRun(workspaceId, task.id, ceo.id, ['completed']);
+  const { open } = await call<{ open: number }>(`GET /workspaces/${workspaceId}/inbox/count`);
+  must('the inbox is empty', open === 0);
+  say('All of them are done, what had waited too, and the inbox is empty.');
+
   const { items } = await call<{ items: { id: string; status: string }[] }>(`GET /workspaces/${workspaceId}/runs`);
   const counts = items.reduce<Record<string, number>>((all, { status }) => ({ ...all, [status]: (all[status] ?? 0) + 1 }), {});
   say(

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { isExactInstant } from '../platform/database/exact-instant.js';
+import { hintFor } from '../diagnosis/domain/hint.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { decodeCursor } from '../platform/http/cursor.js';
 import type { PageQuery } from '../platform/http/page.dto.js';
@@ -43,9 +44,17 @@ function isPlace(key: string): boolean {
   return isUuid(id) && isExactInstant(at);
 }
 
+interface ErrorBody {
+  readonly session_failed: boolean;
+  readonly adapter: string;
+  readonly error_code: string | null;
+  readonly retry_after: string | null;
+}
+
 function view({ id, at, kind, body }: Row): TimelineEntryView {
   const entry = { id, kind, at: at.toISOString() };
   if (kind !== 'error') return { ...entry, ...body } as TimelineEntryView;
-  const { session_failed, ...rest } = body;
-  return { ...entry, header: ERROR_HEADER, ...rest, actions: session_failed === true ? ['resume', 'start_fresh'] : [] } as ErrorEntryView;
+  const { session_failed, adapter, retry_after, ...rest } = body as unknown as ErrorBody;
+  const hint = hintFor({ code: rest.error_code, adapter, retrying: false, retryAfter: retry_after });
+  return { ...entry, header: ERROR_HEADER, ...rest, hint, actions: session_failed ? ['resume', 'start_fresh'] : [] } as ErrorEntryView;
 }

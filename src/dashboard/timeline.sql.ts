@@ -1,4 +1,4 @@
-import { exactInstant, instantOf } from '../platform/database/exact-instant.js';
+import { exactInstant, instantOf, wireInstant } from '../platform/database/exact-instant.js';
 
 /** One source of entries of task `$2` of workspace `$1`: where its rows are found in the order of time, and what an entry says. */
 interface TimelineSource {
@@ -71,7 +71,8 @@ const SOURCES: readonly TimelineSource[] = [
     joins: `left join task_sessions s on s.id = e.session_id`,
     body: `jsonb_build_object('run_id', e.id, 'session_id', e.session_id, 'agent', ${agentOf('e.agent_id')},
       'details', left(e.error_message, ${DETAILS_CHARACTERS}), 'details_truncated', length(e.error_message) > ${DETAILS_CHARACTERS},
-      'error_class', e.error_class, 'interrupted', e.failure_kind = 'interrupted', 'session_failed', coalesce(s.state = 'FAILED', false))`,
+      'error_class', e.error_class, 'error_code', e.error_code, 'retry_after', ${wireInstant('e.retry_after')},
+      'adapter', (select a.adapter from agent_instances a where a.id = e.agent_id), 'interrupted', e.failure_kind = 'interrupted', 'session_failed', coalesce(s.state = 'FAILED', false))`,
   },
 ];
 

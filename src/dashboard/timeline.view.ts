@@ -57,6 +57,8 @@ export class ErrorEntryView extends EntryView {
   @ApiProperty({ description: 'The raw payload. Of a very long one the beginning; the whole is in the run.' }) details!: string;
   @ApiProperty() details_truncated!: boolean;
   @ApiProperty({ type: String, nullable: true }) error_class!: string | null;
+  @ApiProperty({ type: String, nullable: true }) error_code!: string | null;
+  @ApiProperty({ type: String, nullable: true, description: 'Who must act, in one line.' }) hint!: string | null;
   @ApiProperty({ description: 'The machine’s doing, not the agent’s; not counted.' }) interrupted!: boolean;
   @ApiProperty({ enum: ['resume', 'start_fresh'], isArray: true, description: 'While its session is FAILED.' })
   actions!: ('resume' | 'start_fresh')[];

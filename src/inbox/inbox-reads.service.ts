@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { exactInstant, instantOf, isExactInstant } from '../platform/database/exact-instant.js';
+import { hintFor, type HintAbout } from '../diagnosis/domain/hint.js';
+import { exactInstant, instantOf, isExactInstant, wireInstant } from '../platform/database/exact-instant.js';
 import type { Reading } from '../platform/database/reading.js';
 import { outside } from '../platform/database/reading.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
@@ -18,6 +19,8 @@ interface Row extends ItemFacts {
   readonly agent_id: string | null;
   readonly run_id: string | null;
   readonly error_summary: string | null;
+  /** Of the run the item is about. */
+  readonly fault: (HintAbout & { readonly class: string | null }) | null;
   readonly opened_at: Date | null;
   readonly resolved_by: string | null;
   readonly resolver_name: string | null;
@@ -34,6 +37,9 @@ const page = (heads: string, resolution: { columns: string; join: string }): str
      order by head.at desc, head.id desc limit $4
   )
   select head.kind, head.id, ${exactInstant('head.at')} as place, detail.*, (select a.name from agent_instances a where a.id = detail.agent_id) as agent_name,
+         (select jsonb_build_object('code', r.error_code, 'class', r.error_class, 'adapter', a.adapter, 'retrying', false,
+                                    'retryAfter', ${wireInstant('r.retry_after')})
+            from runs r join agent_instances a on a.id = r.agent_id where r.id = detail.run_id) as fault,
          ${resolution.columns}
     from head left join ${DETAILS} on true ${resolution.join}
    order by head.at desc, head.id desc`;
@@ -97,6 +103,9 @@ const view = (row: Row, resolved: InboxItemView['resolved']): InboxItemView => {
     tasks: row.tasks.map((task) => ({ ...task })),
     run_id: row.run_id,
     error_summary: row.error_summary,
+    error_class: row.fault?.class ?? null,
+    error_code: row.fault?.code ?? null,
+    hint: row.fault === null ? null : hintFor(row.fault),
     created_at: row.opened_at!.toISOString(),
     actions: resolved === null ? [...source.actions] : [],
     resolved,

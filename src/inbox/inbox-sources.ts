@@ -1,4 +1,4 @@
-import { failedTitle, interruptedTitle, pausedTitle, type ItemKind } from './domain/item-title.js';
+import { failedTitle, heldTitle, interruptedTitle, pausedTitle, type ItemKind } from './domain/item-title.js';
 import { OPEN_FAILURE } from './open-items.sql.js';
 
 /** A task an item is about, as it is called today; of a deleted one only the identifier is left. */
@@ -105,12 +105,29 @@ const interruptions: InboxSource = {
   actions: ['mark_fixed'],
 };
 
+const holds: InboxSource = {
+  kind: 'provider_hold',
+  from: `provider_holds v`,
+  id: `v.id`,
+  workspaceId: `v.workspace_id`,
+  is: `true`,
+  open: `v.ended_at is null`,
+  openedAt: `v.opened_at`,
+  agentId: `v.agent_id`,
+  runId: `v.run_id`,
+  errorSummary: `v.summary`,
+  tasks: `'[]'::jsonb`,
+  extra: `jsonb_build_object('adapter', v.adapter)`,
+  title: ({ extra }) => heldTitle(extra['adapter'] as string),
+  actions: ['lift_hold'],
+};
+
 /**
  * Everything the inbox is made of. A further kind is one more entry here (and in `ITEM_KINDS`), nothing else: list, count,
  * look-up by id and the resolved ones follow. Its part of the bargain: when an item of it is resolved, by whomever, a row of
  * `inbox_dismissals` says who (`Dismissals.dismiss`), and one `office.inbox_item` event tells of each opening and each resolution.
  */
-export const INBOX_SOURCES: readonly InboxSource[] = [failedRuns, pauses, interruptions];
+export const INBOX_SOURCES: readonly InboxSource[] = [failedRuns, pauses, interruptions, holds];
 
 export const sourceOf = (kind: ItemKind): InboxSource => INBOX_SOURCES.find((source) => source.kind === kind)!;
 

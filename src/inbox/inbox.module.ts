@@ -4,12 +4,13 @@ import { Dismissals } from './dismissals.service.js';
 import { InboxController } from './inbox.controller.js';
 import { InboxReads } from './inbox-reads.service.js';
 import { Interruptions } from './interruptions.service.js';
+import { ProviderHolds } from './provider-holds.service.js';
 
 /** What needs a person, and what a person has answered. */
 @Module({
   imports: [AccessModule],
   controllers: [InboxController],
-  providers: [Dismissals, InboxReads, Interruptions],
-  exports: [Dismissals, InboxReads, Interruptions],
+  providers: [Dismissals, InboxReads, Interruptions, ProviderHolds],
+  exports: [Dismissals, InboxReads, Interruptions, ProviderHolds],
 })
 export class InboxModule {}

@@ -30,6 +30,9 @@ export class InboxItemView {
   @ApiProperty({ type: [ItemTaskView] }) tasks!: ItemTaskView[];
   @ApiProperty({ type: String, format: 'uuid', nullable: true }) run_id!: string | null;
   @ApiProperty({ type: String, nullable: true, description: 'One line of what went wrong.' }) error_summary!: string | null;
+  @ApiProperty({ type: String, nullable: true }) error_class!: string | null;
+  @ApiProperty({ type: String, nullable: true }) error_code!: string | null;
+  @ApiProperty({ type: String, nullable: true, description: 'Who must act, in one line.' }) hint!: string | null;
   @ApiProperty({ format: 'date-time' }) created_at!: string;
   @ApiProperty({ type: [String], description: 'What can be done about it; nothing once it is resolved.' }) actions!: string[];
   @ApiProperty({ type: ResolvedView, nullable: true }) resolved!: ResolvedView | null;

@@ -66,7 +66,13 @@ export class OfficeTaskReactions extends TaskReactions {
   }
 
   /** A comment that wakes nobody says nothing about a failure either: its item stays. */
-  private async thoseWhoWouldWake(tx: Tx, task: ChangedTask, assigneeId: string | null, mentioned: readonly string[], actor: Actor): Promise<Pair[]> {
+  private async thoseWhoWouldWake(
+    tx: Tx,
+    task: ChangedTask,
+    assigneeId: string | null,
+    mentioned: readonly string[],
+    actor: Actor,
+  ): Promise<Pair[]> {
     const pairs: Pair[] = [];
     for (const agentId of assigneeId === null ? mentioned : [assigneeId, ...mentioned]) {
       const pair = { taskId: task.id, agentId };

@@ -18,6 +18,8 @@ import { OfficeTaskReactions } from './office-task-reactions.service.js';
 import { PairRecovery } from './pair-recovery.service.js';
 import { PauseFixing } from './pause-fixing.service.js';
 import { RecoveryController } from './recovery.controller.js';
+import { ProviderHoldController } from './provider-hold.controller.js';
+import { ProviderHoldDesk } from './provider-hold-desk.service.js';
 import { RunCommandsController } from './run-commands.controller.js';
 import { RunCommands } from './run-commands.service.js';
 import { SessionCommands } from './session-commands.service.js';
@@ -27,7 +29,7 @@ import { WorkspaceSwitch } from './workspace-switch.service.js';
 @Global()
 @Module({
   imports: [AccessModule, InboxModule, RunModule, SessionModule],
-  controllers: [RecoveryController, RunCommandsController],
+  controllers: [ProviderHoldController, RecoveryController, RunCommandsController],
   providers: [
     FailedRunFixing,
     InboxDesk,
@@ -35,6 +37,7 @@ import { WorkspaceSwitch } from './workspace-switch.service.js';
     InterruptionResumer,
     PairRecovery,
     PauseFixing,
+    ProviderHoldDesk,
     RunCommands,
     SessionCommands,
     WorkspaceSwitch,

@@ -3,6 +3,8 @@ import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { sqlList } from '../platform/database/sql-list.js';
 import type { Tx } from '../platform/database/tx.js';
 import { IS_OPEN_BLOCKER } from '../tasks/domain/open-blocker.js';
+import { HOLD_OF_AGENT, NOBODY_WENT_FIRST } from './provider-hold.sql.js';
+import { tooOldSql } from './run-age.sql.js';
 import { EFFECTIVE_CLASS, FOLDER_HOST, waitingOnSql } from './waiting-on.sql.js';
 import { sourcesOf } from '../sessions/domain/session-state.js';
 import type { ClaimInput, ClaimWrite, WrittenClaim } from './claim.js';
@@ -74,7 +76,7 @@ const LOCK_PLACES = `
 
 /** Everything the decisions and the prompt need, in one statement, read under the locks. */
 const READ_INPUTS = `
-  select r.id as run_id, r.generation, r.retry_count, r.reason, r.status, r.capabilities, r.entitlement, r.depth,
+  select r.id as run_id, r.generation, r.retry_count, r.session_id, r.reason, r.status, r.capabilities, r.entitlement, r.depth,
          r.agent_id, a.name as agent_name, a.role as agent_role, a.permissions, a.instructions, a.adapter, a.adapter_config,
          a.consecutive_failures, (select count(*)::int from runs x where x.agent_id = a.id and x.status = 'running') as agent_running,
          w.name as workspace_name, r.task_id, r.scope,
@@ -90,7 +92,9 @@ const READ_INPUTS = `
          coalesce(wakes.list, '[]') as wakes, coalesce(refused.list, '[]') as refused_wakes,
          coalesce(news.list, '[]') as comments, coalesce(news.total, 0)::int as comments_total,
          coalesce(blockers.list, '[]') as open_blockers,
-         r.launched_at is not null or r.retry_count > 0 or coalesce(last.failed, false) as may_have_begun
+         r.launched_at is not null or r.retry_count > 0 or coalesce(last.failed, false) as may_have_begun,
+         ${tooOldSql('$3', '$4')} as too_old,
+         (select ph.id from provider_holds ph where ${HOLD_OF_AGENT}) as hold_id
     from runs r
     join agent_instances a on a.id = r.agent_id
     join workspaces w on w.id = r.workspace_id
@@ -171,6 +175,7 @@ const WRITE_CLAIMS = `
     update runs r
        set status = 'running', generation = r.generation + 1, claimed_at = clock_timestamp(), launched_at = null, started_at = null,
            lease_host_id = $2, lease_boot_id = $3, lease_expires_at = clock_timestamp() + make_interval(secs => $4),
+           error_message = null, error_summary = null, error_code = null, error_class = null, retry_after = null,
            session_id = c.session_id, capabilities = c.capabilities, input_snapshot = c.input_snapshot
       from c where r.workspace_id = $1 and r.id = any($6::uuid[]) and r.id = c.run_id and r.status in ('queued', 'scheduled_retry')
     returning r.id, r.generation
@@ -223,8 +228,8 @@ export class ClaimRepository {
     return { taskIds: idsOf(true), sessionIds: idsOf(false) };
   }
 
-  readInputs(tx: Tx, runIds: readonly string[]): Promise<ClaimInput[]> {
-    return tx.prepared<ClaimInput>(READ_INPUTS, [tx.workspaceId, runIds]);
+  readInputs(tx: Tx, runIds: readonly string[], at: ClaimPlace): Promise<ClaimInput[]> {
+    return tx.prepared<ClaimInput>(READ_INPUTS, [tx.workspaceId, runIds, at.hostId, at.leaseSec]);
   }
 
   async write(tx: Tx, at: ClaimPlace, claims: readonly ClaimWrite[]): Promise<WrittenClaim[]> {
@@ -244,12 +249,42 @@ export class ClaimRepository {
     ]);
   }
 
+  /**
+   * Of runs behind holds whose time is over, those that go first: one per hold, and none while another is out. Whoever is
+   * left is not claimed. `candidates` in the order of the claim.
+   */
+  async goFirst(tx: Tx, candidates: readonly { readonly runId: string; readonly holdId: string }[]): Promise<ReadonlySet<string>> {
+    if (candidates.length === 0) return new Set();
+    const holdIds = [...new Set(candidates.map(({ holdId }) => holdId))].toSorted();
+    const free = await tx.query<{ id: string }>(
+      `select ph.id from provider_holds ph where ph.workspace_id = $1 and ph.id = any($2::uuid[]) and ${NOBODY_WENT_FIRST}
+        order by ph.id for no key update skip locked`,
+      [tx.workspaceId, holdIds],
+    );
+    const first = free.map(({ id }) => ({ hold: id, run: candidates.find(({ holdId }) => holdId === id)!.runId }));
+    await tx.query(
+      `update provider_holds ph set first_run_id = f.run from unnest($2::uuid[], $3::uuid[]) as f(hold, run)
+        where ph.workspace_id = $1 and ph.id = f.hold`,
+      [tx.workspaceId, first.map(({ hold }) => hold), first.map(({ run }) => run)],
+    );
+    return new Set(first.map(({ run }) => run));
+  }
+
   async cancelStale(tx: Tx, runId: string, reason: string): Promise<void> {
     await tx.query(
       `update runs set status = 'cancelled', cancel_reason = $3, finished_at = clock_timestamp()
         where workspace_id = $1 and id = $2 and status in ('queued', 'scheduled_retry')`,
       [tx.workspaceId, runId, reason],
     );
+  }
+
+  /** Milliseconds until the next retry is due; null when none waits. By the database's clock. */
+  async nextRetryMs(): Promise<number | null> {
+    const [next] = await this.unitOfWork.read<{ ms: number }>(
+      `select (extract(epoch from due_at - clock_timestamp()) * 1000)::float8 as ms from runs
+        where status = 'scheduled_retry' and due_at > now() order by due_at limit 1`,
+    );
+    return next?.ms ?? null;
   }
 
   /** Workspaces with anything waiting, by a walk from one to the next along the index of waiting runs. */

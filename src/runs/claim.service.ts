@@ -18,8 +18,20 @@ export interface ClaimResult {
   readonly claimed: readonly ClaimedRun[];
   /** Runs that were looked at and found worthless. */
   readonly cancelled: number;
+  /** Retries that are too old (contract 4); whoever claims gives them up, in transactions of their own. */
+  readonly tooOld: readonly OldRetry[];
   /** True when the claim stopped at its limit or cleared something away: look again at once. */
   readonly mayHaveMore: boolean;
+}
+
+/** The names a settlement needs. */
+export interface OldRetry {
+  readonly runId: string;
+  readonly generation: number;
+  readonly workspaceId: string;
+  readonly agentId: string;
+  readonly taskId: string | null;
+  readonly sessionId: string;
 }
 
 interface Prepared {
@@ -40,22 +52,37 @@ export class ClaimService {
   claim(request: ClaimRequest): Promise<ClaimResult> {
     return this.unitOfWork.run(request.workspaceId, async (tx) => {
       const runs = await this.claims.lockRuns(tx, request);
-      if (runs.length === 0) return { claimed: [], cancelled: 0, mayHaveMore: false };
+      if (runs.length === 0) return { claimed: [], cancelled: 0, tooOld: [], mayHaveMore: false };
       const places = await this.claims.lockPlaces(tx, runs);
       const mine = runs.filter(({ task_id }) => task_id === null || places.taskIds.has(task_id));
-      const inputs = (await this.claims.readInputs(tx, idsOf(mine))).filter(
+      const inputs = (await this.claims.readInputs(tx, idsOf(mine), request)).filter(
         ({ session }) => session === null || places.sessionIds.has(session.id),
       );
-      const [stale, fresh] = separate(inputs);
+      const [stale, valid] = separate(inputs);
       for (const { input, cancel } of stale) await this.cancel(tx, input, cancel);
+      const tooOld = valid.filter(({ input }) => input.too_old).map(({ input }) => oldRetry(request.workspaceId, input));
+      const young = valid.filter(({ input }) => !input.too_old);
+      const fresh = await this.unheld(tx, young, idsOf(mine));
       const prepared = fresh.map(({ input, staleness }) => prepare(request, input, staleness));
       const claimed = await this.write(tx, request, prepared);
       return {
         claimed,
         cancelled: stale.length,
-        mayHaveMore: stale.length > 0 || claimed.length >= request.limit,
+        tooOld,
+        // Whoever has been left out behind one that went first is not claimable any more, and may have hidden others.
+        mayHaveMore:
+          stale.length > 0 || tooOld.length > 0 || fresh.some(({ input }) => input.hold_id !== null) || claimed.length >= request.limit,
       };
     });
+  }
+
+  /** Those that nothing holds, and of those behind a hold that is over the one that goes first. */
+  private async unheld<One extends { readonly input: ClaimInput }>(tx: Tx, runs: readonly One[], order: readonly string[]): Promise<One[]> {
+    const behind = runs
+      .flatMap(({ input }) => (input.hold_id === null ? [] : [{ runId: input.run_id, holdId: input.hold_id }]))
+      .sort((a, b) => order.indexOf(a.runId) - order.indexOf(b.runId));
+    const first = await this.claims.goFirst(tx, behind);
+    return runs.filter(({ input }) => input.hold_id === null || first.has(input.run_id));
   }
 
   private async cancel(tx: Tx, input: ClaimInput, reason: CancelledAsStale): Promise<void> {
@@ -156,6 +183,15 @@ function prepare(request: ClaimRequest, input: ClaimInput, staleness: Staleness)
   };
   return { input, staleness, prompt, write };
 }
+
+const oldRetry = (workspaceId: string, input: ClaimInput): OldRetry => ({
+  runId: input.run_id,
+  generation: input.generation,
+  workspaceId,
+  agentId: input.agent_id,
+  taskId: input.task_id,
+  sessionId: input.session_id!,
+});
 
 const idsOf = (runs: readonly { id: string }[]): string[] => runs.map(({ id }) => id);
 

@@ -7,6 +7,8 @@ export interface ClaimInput {
   readonly run_id: string;
   readonly generation: number;
   readonly retry_count: number;
+  /** Of its earlier attempts; null before the first. */
+  readonly session_id: string | null;
   readonly reason: WakeReason;
   readonly capabilities: readonly Capability[] | null;
   readonly depth: number;
@@ -48,6 +50,10 @@ export interface ClaimInput {
   readonly comments_total: number;
   readonly open_blockers: readonly string[];
   readonly may_have_begun: boolean;
+  /** A retry that is given up instead of being run. */
+  readonly too_old: boolean;
+  /** The open hold on its provider whose time is over: one run goes first. */
+  readonly hold_id: string | null;
 }
 
 /** What the claim writes of one run: a row of `jsonb_to_recordset`, hence snake case. */

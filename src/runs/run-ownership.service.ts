@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { Batches } from '../platform/database/batches.js';
-import { storableJson } from '../platform/text/storable.js';
 import { sqlList } from '../platform/database/sql-list.js';
 import type { Tx } from '../platform/database/tx.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { sourcesOf } from '../sessions/domain/session-state.js';
 import type { ClaimedRun } from './claim.js';
+import { noteRun } from './run-notes.js';
 
 export interface Owner {
   readonly hostId: string;
@@ -87,18 +87,9 @@ export class RunOwnership {
     return started.length === 1;
   }
 
-  /** A line in the run's own log that a person can read later, for what is not visible from its row. */
-  async note(run: ClaimedRun, eventType: string, level: 'info' | 'warn' | 'error', payload: object): Promise<void> {
-    await this.unitOfWork.run(run.workspaceId, async (tx) => {
-      // The row lock numbers the events of one run without gaps, whoever writes them.
-      await tx.query(`select id from runs where workspace_id = $1 and id = $2 for no key update`, [run.workspaceId, run.runId]);
-      await tx.query(
-        `insert into office_run_events (run_id, seq, workspace_id, event_type, level, payload)
-         select $2, coalesce(max(seq), 0) + 1, $1, $3, $4, $5 from office_run_events where run_id = $2`,
-        [run.workspaceId, run.runId, eventType, level, storableJson(payload)],
-      );
-      tx.nudge('run_events');
-    });
+  /** A line in the run's own log, in a transaction of its own. */
+  note(run: ClaimedRun, eventType: string, level: 'info' | 'warn' | 'error', payload: object): Promise<void> {
+    return this.unitOfWork.run(run.workspaceId, (tx) => noteRun(tx, run.runId, eventType, level, payload));
   }
 
   /**

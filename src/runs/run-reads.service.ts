@@ -1,28 +1,33 @@
 import { Injectable } from '@nestjs/common';
 import { OfficeSettings } from '../platform/config/office-settings.js';
+import { wireInstant as instant } from '../platform/database/exact-instant.js';
 import type { Reading } from '../platform/database/reading.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { OfficeError } from '../platform/errors/office-error.js';
 import { decodeCursor } from '../platform/http/cursor.js';
 import type { PageQuery } from '../platform/http/page.dto.js';
 import { pageFrom, type Page } from '../platform/http/page.view.js';
+import { hintFor } from '../diagnosis/domain/hint.js';
 import { pillOf } from './domain/run-status.js';
 import type { WaitingOn } from './domain/waiting-on.js';
 import type { AgentRunsQuery, WorkspaceRunsQuery } from './run.dto.js';
 import type { RunEventView, RunRowView, RunView } from './run.view.js';
-import { FOLDER_HOST, waitingOnSql } from './waiting-on.sql.js';
+import { breakerClosesSql } from './breaker.sql.js';
+import { HELD_UNTIL } from './provider-hold.sql.js';
+import { FOLDER_HOST, RUN_PAIR, waitingOnSql } from './waiting-on.sql.js';
 
-type RunRow = Omit<RunRowView, 'pill'>;
-type WholeRunRow = Omit<RunView, 'pill'>;
-
-const instant = (column: string): string => `to_char((${column}) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+type RunRow = Omit<RunRowView, 'pill' | 'hint'> & { readonly adapter: string; readonly retry_after: string | null };
+type WholeRunRow = Omit<RunView, 'pill' | 'hint'> & RunRow;
 
 /** `$2` is the lease, `$3` the tasks whose last process still goes down here. The wide columns are not among these. */
 const ROW = `r.id, r.agent_id, r.status, r.reason, r.note, ${instant('r.requested_at')} as requested_at,
   ${instant('r.started_at')} as started_at, ${instant('r.finished_at')} as finished_at, r.error_summary,
+  r.error_code, r.error_class, ${instant('r.retry_after')} as retry_after, a.adapter,
   case when t.id is null then null else jsonb_build_object('id', t.id, 'identifier', t.identifier, 'title', t.title) end as task,
   wait.reason as waiting_on,
   case wait.reason when 'retry_scheduled' then ${instant('r.due_at')}
+                   when 'provider_limited' then ${instant(HELD_UNTIL)}
+                   when 'breaker_open' then ${instant(breakerClosesSql(RUN_PAIR))}
                    when 'cooling_down' then ${instant('a.last_run_finished_at + make_interval(secs => a.cooldown_sec)')} end as waiting_until`;
 
 const FROM = `from (select r.*, ${FOLDER_HOST} from runs r) r
@@ -75,7 +80,7 @@ export class RunReads {
 
   async one(workspaceId: string, runId: string): Promise<RunView> {
     const [row] = await this.unitOfWork.read<WholeRunRow>(
-      `select ${ROW}, r.workspace_id, r.session_id, r.error_message, r.error_code, r.error_class, r.failure_kind, r.cancel_reason,
+      `select ${ROW}, r.workspace_id, r.session_id, r.error_message, r.failure_kind, r.cancel_reason,
               r.merged_into, r.stop_reason, ${instant('r.stop_requested_at')} as stop_requested_at, r.generation, r.retry_count,
               ${instant('r.claimed_at')} as claimed_at, ${instant('r.launched_at')} as launched_at, r.capabilities,
               r.input_snapshot -> 'prompt' as prompt, r.usage, r.causation_id, r.depth,
@@ -83,7 +88,8 @@ export class RunReads {
                         'generation', n.generation, 'host_id', n.host_id, 'execution_id', n.execution_id,
                         'claimed_at', ${instant('n.claimed_at')}, 'launched_at', ${instant('n.launched_at')},
                         'started_at', ${instant('n.started_at')}, 'finished_at', ${instant('n.finished_at')},
-                        'outcome', n.outcome, 'evidence', n.evidence, 'late_result', n.late_result) order by n.generation), '[]')
+                        'outcome', n.outcome, 'error_code', n.error_code, 'error_class', n.error_class, 'rule', n.rule,
+                        'error_payload', n.error_payload, 'evidence', n.evidence, 'late_result', n.late_result) order by n.generation), '[]')
                  from run_attempts n where n.run_id = r.id) as attempts,
               (select coalesce(jsonb_agg(jsonb_build_object(
                         'id', q.id, 'reason', q.reason, 'note', q.note, 'outcome', q.outcome, 'stale', q.stale,
@@ -94,7 +100,8 @@ export class RunReads {
       [workspaceId, this.settings.OFFICE_LEASE_SEC, this.busy.busyTaskIds(), runId],
     );
     if (row === undefined) throw new OfficeError('not_found');
-    return Object.assign(rowView(row), row);
+    const { adapter: _adapter, ...whole } = row;
+    return Object.assign(rowView(row), whole);
   }
 
   /** A run's own log, oldest first. */
@@ -147,6 +154,9 @@ const rowView = (row: RunRow): RunRowView => ({
   started_at: row.started_at,
   finished_at: row.finished_at,
   error_summary: row.error_summary,
+  error_code: row.error_code,
+  error_class: row.error_class,
+  hint: hintFor({ code: row.error_code, adapter: row.adapter, retrying: row.status === 'scheduled_retry', retryAfter: row.retry_after }),
   waiting_on: row.waiting_on,
   waiting_until: row.waiting_until,
 });

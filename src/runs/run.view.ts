@@ -1,4 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { ERROR_CLASSES, type ErrorClass } from '../diagnosis/domain/codes.js';
 import { pageOf } from '../platform/http/page.view.js';
 import { RUN_PILLS, RUN_STATUSES, type RunPill, type RunStatus } from './domain/run-status.js';
 import { WAITING_ON, type WaitingOn } from './domain/waiting-on.js';
@@ -26,6 +27,11 @@ export class RunRowView {
   finished_at!: string | null;
   /** One line of what went wrong; the whole payload is in the run itself. */
   error_summary!: string | null;
+  error_code!: string | null;
+  /** transient: it may pass by itself. hard: somebody has to do something. unclassified: nobody knows. */
+  @ApiProperty({ enum: ERROR_CLASSES, nullable: true }) error_class!: ErrorClass | null;
+  /** Who has to do what about the failure, in one line. */
+  hint!: string | null;
   /** Why a waiting run does not run; null for any other. */
   @ApiProperty({ enum: WAITING_ON, nullable: true }) waiting_on!: WaitingOn | null;
   /** When what it waits for ends, where that is known. */
@@ -45,6 +51,12 @@ export class AttemptView {
   finished_at!: string | null;
   /** turn_ended, stopped, error, timed_out, interrupted, requeued; null while it lasts. */
   outcome!: string | null;
+  error_code!: string | null;
+  error_class!: string | null;
+  /** The row of the catalogue that said so. */
+  rule!: string | null;
+  /** What this attempt failed with, as the agent sent it. */
+  error_payload!: string | null;
   /** What was known of a failed invocation: phase, output and effect seen, exit, the tail of stderr. */
   @ApiProperty({ type: 'object', additionalProperties: true, nullable: true }) evidence!: object | null;
   /** A result that came after somebody else had settled the run. */
@@ -74,8 +86,8 @@ export class RunView extends RunRowView {
   session_id!: string | null;
   /** The raw payload of the failure, as the agent sent it. */
   error_message!: string | null;
-  error_code!: string | null;
-  error_class!: string | null;
+  /** When the limit it failed on ends, if the provider said so. */
+  retry_after!: string | null;
   /** `interrupted` failures are nobody's fault and are not counted. */
   failure_kind!: string | null;
   cancel_reason!: string | null;

@@ -1,4 +1,8 @@
 import { IS_OPEN_BLOCKER } from '../tasks/domain/open-blocker.js';
+import { breakerOpenSql } from './breaker.sql.js';
+import { PROVIDER_LIMITED } from './provider-hold.sql.js';
+
+export const RUN_PAIR = { agentId: 'r.agent_id', taskId: 'r.task_id', scope: 'r.scope' } as const;
 
 /**
  * One text says why a waiting run waits: the claim takes what it calls `claimable`, the views show the rest. So a run can
@@ -25,6 +29,7 @@ export function waitingOnSql({ leaseSec, host, busyTasks }: WaitingOnPlace): str
     when a.pause_reason is not null then 'agent_paused'
     when exists (select from task_sessions s where s.task_id = r.task_id and s.agent_id = r.agent_id and s.state = 'FAILED')
       then 'session_failed'
+    when ${breakerOpenSql(RUN_PAIR)} then 'breaker_open'
     when exists (
       select from task_blockers b join tasks blocker on blocker.id = b.blocker_id where b.task_id = r.task_id and ${IS_OPEN_BLOCKER})
       then 'task_blocked'
@@ -39,6 +44,7 @@ export function waitingOnSql({ leaseSec, host, busyTasks }: WaitingOnPlace): str
     when not exists (
       select from hosts h where ${eligible} and (a.adapter_config ? 'command' or a.adapter = any(h.adapters)))
       then 'adapter_missing'
+    when ${PROVIDER_LIMITED} then 'provider_limited'
     when r.due_at > clock_timestamp() then 'retry_scheduled'
     when a.cooldown_sec > 0 and a.last_run_finished_at > now() - make_interval(secs => a.cooldown_sec) then 'cooling_down'
     when a.max_concurrent_sessions <= (select count(*) from runs p where p.agent_id = a.id and p.status = 'running')

@@ -8,6 +8,7 @@ import { RunEntity } from './run.entity.js';
 @Index('wake_requests_by_run', ['runId', 'id'], { where: `run_id is not null` })
 @Index('wake_requests_pending', ['id'], { where: `outcome = 'pending'` })
 @Index('wake_requests_refused_by_pair', ['taskId', 'agentId', 'id'], { where: `outcome = 'refused'` })
+@Index('wake_requests_human', ['agentId', 'requestedAt'], { where: `wake_class = 0` })
 @Check('wake_requests_actor_known', `actor_kind in ('user', 'agent', 'system')`)
 @Check('wake_requests_outcome_known', `outcome in ('pending', 'queued', 'coalesced', 'deduplicated', 'refused')`)
 @Check('wake_requests_refusal_is_told', `(outcome = 'refused') = (refused_reason is not null)`)

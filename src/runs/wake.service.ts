@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import type { Actor } from '../platform/actor.js';
+import { THE_SYSTEM, type Actor } from '../platform/actor.js';
 import type { Tx } from '../platform/database/tx.js';
 import { newId } from '../platform/ids.js';
 import { storableText } from '../platform/text/storable.js';
+import { breakerOpenSql } from './breaker.sql.js';
 import { classOf, rankOf, type WakeReason } from './domain/wake-reason.js';
 import { judgeWake, type WakeRefusal, type WakeSituation } from './domain/wake-verdict.js';
 
@@ -24,6 +25,20 @@ export type WakeAnswer =
   | { readonly outcome: 'queued' | 'coalesced' | 'deduplicated'; readonly runId: string }
   | { readonly outcome: 'refused'; readonly refusedReason: WakeRefusal };
 
+/** A wake as it was stored to be placed later. */
+interface StoredWake {
+  id: string;
+  agent_id: string;
+  task_id: string | null;
+  scope: string | null;
+  reason: WakeReason;
+  actor_kind: Actor['kind'];
+  actor_id: string | null;
+  note: string | null;
+  idempotency_key: string | null;
+  causation_id: string | null;
+}
+
 interface Facts {
   lifecycle: Exclude<WakeSituation['lifecycle'], null>;
   parent_depth: number | null;
@@ -31,6 +46,7 @@ interface Facts {
   task_found: boolean;
   task_over: boolean;
   is_assignee: boolean;
+  breaker_open: boolean;
 }
 
 /**
@@ -40,22 +56,46 @@ interface Facts {
 @Injectable()
 export class WakeService {
   async wake(tx: Tx, wake: Wake): Promise<WakeAnswer> {
+    const { depth, answer } = await this.decide(tx, wake);
+    // Without an agent, or a task, of this workspace there is nothing that the request could be kept beside.
+    const homeless =
+      answer.outcome === 'refused' && (answer.refusedReason === 'agent_not_found' || answer.refusedReason === 'task_not_found');
+    if (!homeless) await this.record(tx, wake, depth, answer);
+    return answer;
+  }
+
+  /** Stores a wake with the change that causes it, to be placed in a transaction of its own (`placeStored`). Agent and task must exist. */
+  store(tx: Tx, wake: Wake): Promise<void> {
+    return this.record(tx, wake, 0, { outcome: 'pending' });
+  }
+
+  /** Places a stored wake. Null: somebody else has, or is about to. */
+  async placeStored(tx: Tx, requestId: string): Promise<WakeAnswer | null> {
+    const [stored] = await tx.query<StoredWake>(
+      `select id, agent_id, task_id, scope, reason, actor_kind, actor_id, note, idempotency_key, causation_id from wake_requests
+        where workspace_id = $1 and id = $2 and outcome = 'pending' for update skip locked`,
+      [tx.workspaceId, requestId],
+    );
+    if (stored === undefined) return null;
+    const { depth, answer } = await this.decide(tx, wakeFrom(stored));
+    const refused = answer.outcome === 'refused';
+    await tx.query(
+      `update wake_requests set outcome = $3, refused_reason = $4, run_id = $5, depth = $6 where workspace_id = $1 and id = $2`,
+      [tx.workspaceId, requestId, answer.outcome, refused ? answer.refusedReason : null, refused ? null : answer.runId, depth],
+    );
+    return answer;
+  }
+
+  private async decide(tx: Tx, wake: Wake): Promise<{ depth: number; answer: WakeAnswer }> {
     const { facts, depth, refusal } = await this.judge(tx, wake, 'hold');
-    if (refusal !== null) {
-      // Without an agent, or a task, of this workspace there is nothing that the request could be kept beside.
-      if (refusal !== 'agent_not_found' && refusal !== 'task_not_found') await this.record(tx, wake, depth, { refused: refusal });
-      return { outcome: 'refused', refusedReason: refusal };
-    }
+    if (refusal !== null) return { depth, answer: { outcome: 'refused', refusedReason: refusal } };
     if (wake.key !== undefined && !(await this.takeKey(tx, wake, wake.key))) {
-      const runId = await this.runOfKey(tx, wake, wake.key);
-      await this.record(tx, wake, depth, { outcome: 'deduplicated', runId });
-      return { outcome: 'deduplicated', runId };
+      return { depth, answer: { outcome: 'deduplicated', runId: await this.runOfKey(tx, wake, wake.key) } };
     }
     const placed = await this.place(tx, wake, depth, facts!);
     if (wake.key !== undefined) await this.fillKey(tx, wake, wake.key, placed.runId);
-    await this.record(tx, wake, depth, placed);
     tx.nudge('work');
-    return placed;
+    return { depth, answer: placed };
   }
 
   /** Whether `wake` would be taken now, for what must not happen beside a refused one. Locks nothing: sessions come before agents. */
@@ -74,6 +114,7 @@ export class WakeService {
       lifecycle: facts?.lifecycle ?? null,
       task: 'taskId' in wake.on ? { found: facts?.task_found ?? false, over: facts?.task_over ?? false } : null,
       depth,
+      breakerOpen: facts?.breaker_open === true && classOf(wake.reason, wake.actor) !== 'human',
     });
     return { facts, depth, refusal };
   }
@@ -90,12 +131,13 @@ export class WakeService {
               t.id is not null and t.deleted_at is null as task_found,
               coalesce(t.state in ('DONE', 'CANCELLED') or t.archived_at is not null, false) as task_over,
               coalesce(t.assignee_agent_instance_id = a.id, false) as is_assignee,
-              (select p.depth from runs p where p.workspace_id = a.workspace_id and p.id = $4) as parent_depth
+              (select p.depth from runs p where p.workspace_id = a.workspace_id and p.id = $4) as parent_depth,
+              ${breakerOpenSql({ agentId: 'a.id', taskId: '$3', scope: '$5' })} as breaker_open
          from agent_instances a
          left join tasks t on t.workspace_id = a.workspace_id and t.id = $3
         where a.workspace_id = $1 and a.id = $2
           ${how === 'hold' ? 'for share of a' : ''}`,
-      [tx.workspaceId, agentId, 'taskId' in on ? on.taskId : null, causeOf(wake)],
+      [tx.workspaceId, agentId, 'taskId' in on ? on.taskId : null, causeOf(wake), 'scope' in on ? on.scope : null],
     );
     return facts;
   }
@@ -192,12 +234,7 @@ export class WakeService {
     ]);
   }
 
-  private async record(
-    tx: Tx,
-    wake: Wake,
-    depth: number,
-    became: { outcome: 'queued' | 'coalesced' | 'deduplicated'; runId: string } | { refused: WakeRefusal },
-  ): Promise<void> {
+  private async record(tx: Tx, wake: Wake, depth: number, became: WakeAnswer | { readonly outcome: 'pending' }): Promise<void> {
     const { agentId, on, reason, actor, note, key } = wake;
     await tx.prepared(
       `insert into wake_requests (id, workspace_id, agent_id, task_id, scope, reason, wake_class, actor_kind, actor_id, note,
@@ -217,12 +254,27 @@ export class WakeService {
         key ?? null,
         causeOf(wake),
         depth,
-        'refused' in became ? 'refused' : became.outcome,
-        'refused' in became ? became.refused : null,
-        'refused' in became ? null : became.runId,
+        became.outcome,
+        became.outcome === 'refused' ? became.refusedReason : null,
+        'runId' in became ? became.runId : null,
       ],
     );
   }
 }
 
 const causeOf = ({ causedByRunId, actor }: Wake): string | null => causedByRunId ?? (actor.kind === 'agent' ? actor.runId : null);
+
+function wakeFrom(stored: StoredWake): Wake {
+  const { actor_kind, actor_id, task_id, scope } = stored;
+  // An agent's own wakes are never stored: they are placed in the transaction of what the agent did.
+  const actor: Actor = actor_kind === 'user' ? { kind: 'user', id: actor_id! } : THE_SYSTEM;
+  return {
+    agentId: stored.agent_id,
+    on: task_id === null ? { scope: scope! } : { taskId: task_id },
+    reason: stored.reason,
+    actor,
+    note: stored.note ?? undefined,
+    key: stored.idempotency_key ?? undefined,
+    causedByRunId: stored.causation_id ?? undefined,
+  };
+}

@@ -1,7 +1,8 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { OfficeHost } from '../platform/office-host.js';
 import { AbandonedRuns, type AbandonedRun } from '../runs/abandoned-runs.service.js';
-import { SettlementService, type Settled } from '../settlement/settlement.service.js';
+import type { Settled } from '../settlement/domain/ending.js';
+import { SettlementService } from '../settlement/settlement.service.js';
 import { Persistence } from './persistence.js';
 
 /**

@@ -7,9 +7,10 @@ import { OfficeHost } from '../platform/office-host.js';
 import { ClaimRepository } from '../runs/claim.repository.js';
 import { ClaimService } from '../runs/claim.service.js';
 import { LiveRuns } from './live-runs.js';
+import { SettlementService } from '../settlement/settlement.service.js';
 import { RunDriver } from './run-driver.service.js';
 
-/** A lost nudge and a due retry are found within this time. */
+/** A lost nudge, and whatever else time alone makes claimable, is found within this time. */
 const POLL_MS = 1_000;
 
 /**
@@ -23,6 +24,8 @@ export class ClaimLoop {
   private awaken: () => void = () => undefined;
   private running: Promise<void> = Promise.resolve();
   private polledAt = -Infinity;
+  /** When the next retry is due that the last poll saw. */
+  private dueAt = Infinity;
   private turnedAt = -Infinity;
   /** Slots that a claim under way may fill. */
   private promised = 0;
@@ -31,6 +34,7 @@ export class ClaimLoop {
     private readonly claims: ClaimService,
     private readonly waiting: ClaimRepository,
     private readonly driver: RunDriver,
+    private readonly settlement: SettlementService,
     private readonly live: LiveRuns,
     private readonly nudges: Nudges,
     private readonly outage: DatabaseOutage,
@@ -83,9 +87,12 @@ export class ClaimLoop {
   }
 
   private async pollWhenDue(): Promise<void> {
-    if (this.live.free === 0 || this.clock.monotonicMs() - this.polledAt < POLL_MS) return;
+    const now = this.clock.monotonicMs();
+    if (this.live.free === 0 || (now - this.polledAt < POLL_MS && now < this.dueAt)) return;
     for (const workspaceId of await this.waiting.workspacesWithWork()) this.inTurn.add(workspaceId);
+    const next = await this.waiting.nextRetryMs();
     this.polledAt = this.clock.monotonicMs();
+    this.dueAt = next === null ? Infinity : this.polledAt + next;
   }
 
   /** Waits for both, however one of them ends: a claim must not come back to a loop that has gone on or away. */
@@ -96,7 +103,8 @@ export class ClaimLoop {
 
   private async claimInTurn(signal: AbortSignal): Promise<void> {
     // Those that are there now: whoever comes meanwhile has the next round, after the poll had its chance.
-    for (const workspaceId of [...this.inTurn]) {
+    const round = Array.from(this.inTurn);
+    for (const workspaceId of round) {
       if (!this.inTurn.has(workspaceId)) continue;
       const limit = Math.min(this.live.free - this.promised, this.share);
       if (signal.aborted || limit <= 0) return;
@@ -113,7 +121,7 @@ export class ClaimLoop {
 
   /** True when the workspace may have more to claim at once. */
   private async claimOf(workspaceId: string, limit: number): Promise<boolean> {
-    const { claimed, mayHaveMore } = await this.claims.claim({
+    const { claimed, tooOld, mayHaveMore } = await this.claims.claim({
       workspaceId,
       hostId: this.host.id,
       bootId: this.host.bootId,
@@ -123,6 +131,7 @@ export class ClaimLoop {
       workDir: this.settings.OFFICE_WORK_DIR,
     });
     for (const run of claimed) void this.driver.drive(run);
+    for (const run of tooOld) await this.settlement.giveUp(run);
     return mayHaveMore;
   }
 
@@ -133,8 +142,10 @@ export class ClaimLoop {
 
   private async untilAwakened(signal: AbortSignal): Promise<void> {
     if (signal.aborted || (this.inTurn.size > 0 && this.live.free > 0)) return;
+    // Without room there is nothing to be in time for: whoever gives a slot back says so.
+    const due = this.live.free === 0 ? POLL_MS : this.dueAt - this.clock.monotonicMs();
     await new Promise<void>((resolve) => {
-      const poll = this.clock.after(POLL_MS, resolve);
+      const poll = this.clock.after(Math.max(0, Math.min(POLL_MS, due)), resolve);
       this.awaken = () => {
         poll.cancel();
         resolve();

@@ -9,6 +9,7 @@ import { Nudges } from '../platform/database/nudges.js';
 import { isUnavailable } from '../platform/database/sqlstate.js';
 import { OfficeHost } from '../platform/office-host.js';
 import { AbandonedRuns, type AbandonedRun } from '../runs/abandoned-runs.service.js';
+import { StoredWakes } from '../runs/stored-wakes.service.js';
 import { RunOwnership } from '../runs/run-ownership.service.js';
 import { SettlementService } from '../settlement/settlement.service.js';
 import { HostRegistry } from '../workspaces/host-registry.service.js';
@@ -39,6 +40,7 @@ export class LeaseKeeper {
     private readonly ownership: RunOwnership,
     private readonly abandoned: AbandonedRuns,
     private readonly settlement: SettlementService,
+    private readonly storedWakes: StoredWakes,
     private readonly hosts: HostRegistry,
     private readonly runtime: AgentRuntime,
     private readonly supervision: ProcessSupervision,
@@ -110,6 +112,7 @@ export class LeaseKeeper {
     await this.letGoOfTheLost(before, ours);
     await this.settleTheOwnerless(ours);
     await this.settleTheAbandoned();
+    await this.storedWakes.place();
   }
 
   /** An agent program installed meanwhile becomes usable without a restart. */

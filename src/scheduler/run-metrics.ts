@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Counter, Histogram } from 'prom-client';
 import { Metrics } from '../platform/metrics/metrics.js';
-import type { Result } from '../settlement/domain/ending.js';
-import type { Settled } from '../settlement/settlement.service.js';
+import type { Result, Settled } from '../settlement/domain/ending.js';
 import { LiveRuns } from './live-runs.js';
 
 /** What operators watch of the runs of this server. */

@@ -6,6 +6,7 @@ import { killLeftovers } from '../execution/supervisor/kill-leftovers.js';
 import { Clock } from '../platform/clock/clock.js';
 import { OfficeSettings } from '../platform/config/office-settings.js';
 import { Readiness } from '../platform/health/readiness.js';
+import { StoredWakes } from '../runs/stored-wakes.service.js';
 import { HostRegistry } from '../workspaces/host-registry.service.js';
 import { BootRecovery } from './boot-recovery.service.js';
 import { ClaimLoop } from './claim-loop.service.js';
@@ -35,6 +36,7 @@ export class Scheduler implements BeforeApplicationShutdown {
     private readonly adapters: AdapterRegistry,
     private readonly execution: ExecutionOptions,
     private readonly hosts: HostRegistry,
+    private readonly storedWakes: StoredWakes,
     private readonly persistence: Persistence,
     private readonly readiness: Readiness,
     private readonly settings: OfficeSettings,
@@ -50,6 +52,7 @@ export class Scheduler implements BeforeApplicationShutdown {
     if (killed.length > 0) this.logger.warn({ executions: killed.length }, 'agents of an earlier start ended');
     await this.hosts.register(this.adapters.installed());
     await this.recovery.settleEarlierBoots();
+    await this.storedWakes.place();
     this.claimLoop.start();
     this.leases.start();
     this.readiness.register('scheduler', () =>

@@ -18,6 +18,15 @@ export interface SettledRun {
   readonly unrecordedStart?: string | undefined;
 }
 
+/** What is kept of a diagnosis. */
+export interface StoredDiagnosis {
+  readonly code: string;
+  readonly class: string;
+  readonly rule: string;
+  /** When the limit it failed on ends: epoch milliseconds. */
+  readonly retryAfterMs: number | null;
+}
+
 /** The rows a run's end touches, locked. Null where the run has no task. */
 export interface LockedRun {
   readonly run: {
@@ -29,6 +38,15 @@ export interface LockedRun {
     readonly leaseEnded: boolean;
     readonly stopReason: string | null;
     readonly scope: string | null;
+    readonly sessionId: string | null;
+    readonly executionId: string | null;
+    readonly retryCount: number;
+    /** Seconds since it was asked for. */
+    readonly ageSec: number;
+    /** The agent has acted through the office's own tools in this attempt. */
+    readonly acted: boolean;
+    /** It went first when the hold on its provider was over. */
+    readonly wentFirst: boolean;
     readonly hostId: string | null;
     readonly bootId: string | null;
   };
@@ -39,10 +57,11 @@ export interface LockedRun {
     readonly state: string;
     readonly over: boolean;
   } | null;
-  readonly session: { readonly id: string; readonly state: SessionState };
+  readonly session: { readonly id: string; readonly state: SessionState; readonly acpSessionId: string | null };
   readonly agent: {
     readonly id: string;
     readonly name: string;
+    readonly adapter: string;
     readonly lifecycle: 'active' | 'stopped' | 'pending_approval' | 'archived';
     readonly consecutiveFailures: number;
     readonly ownThreshold: number | null;
@@ -65,24 +84,30 @@ const LOCK = `
       from tasks where workspace_id = $1 and id = any($3::uuid[]) order by id for no key update
   ), r as materialized (
     select id, generation, status, launched_at, stop_requested_reason, scope, session_id, agent_id, task_id, lease_host_id, lease_boot_id,
-           lease_expires_at < clock_timestamp() as lease_ended
+           retry_count, requested_at, lease_expires_at < clock_timestamp() as lease_ended
       from runs where workspace_id = $1 and id = any($2::uuid[]) and (select count(*) from t) >= 0 order by id for no key update
   ), s as materialized (
-    select id, state from task_sessions where workspace_id = $1 and id = any(array(select session_id from r)) order by id for no key update
+    select id, state, acp_session_id from task_sessions where workspace_id = $1 and id = any(array(select session_id from r)) order by id for no key update
   ), a as materialized (
-    select id, workspace_id, name, lifecycle, consecutive_failures, failure_threshold, pause_reason, pause_source, current_pause_id
+    select id, workspace_id, name, adapter, lifecycle, consecutive_failures, failure_threshold, pause_reason, pause_source, current_pause_id
       from agent_instances where workspace_id = $1 and id = any($4::uuid[]) and (select count(*) from s) >= 0 order by id for no key update
   )
-  select jsonb_build_object('id', r.id, 'generation', r.generation, 'status', r.status, 'launched', r.launched_at is not null, 'leaseEnded', coalesce(r.lease_ended, false),
-           'stopReason', r.stop_requested_reason, 'scope', r.scope, 'hostId', r.lease_host_id, 'bootId', r.lease_boot_id) as run,
+  select jsonb_build_object('id', r.id, 'generation', r.generation, 'status', r.status, 'launched', r.launched_at is not null,
+           'leaseEnded', coalesce(r.lease_ended, false),
+           'stopReason', r.stop_requested_reason, 'scope', r.scope, 'hostId', r.lease_host_id, 'bootId', r.lease_boot_id, 'sessionId', r.session_id,
+           'retryCount', r.retry_count, 'ageSec', extract(epoch from now() - r.requested_at)::float8, 'executionId', n.execution_id,
+           'wentFirst', exists (select from provider_holds h where h.first_run_id = r.id and h.ended_at is null),
+           'acted', exists (select from office_run_events e
+                             where e.run_id = r.id and e.event_type = 'runtime.action' and e.created_at >= n.claimed_at)) as run,
          case when t.id is null then null else to_jsonb(t) end as task,
-         to_jsonb(s) as session,
-         jsonb_build_object('id', a.id, 'name', a.name, 'lifecycle', a.lifecycle, 'consecutiveFailures', a.consecutive_failures,
+         jsonb_build_object('id', s.id, 'state', s.state, 'acpSessionId', s.acp_session_id) as session,
+         jsonb_build_object('id', a.id, 'name', a.name, 'adapter', a.adapter, 'lifecycle', a.lifecycle, 'consecutiveFailures', a.consecutive_failures,
            'ownThreshold', a.failure_threshold,
            'workspaceThreshold', (select agent_failure_threshold from workspace_settings w where w.workspace_id = a.workspace_id),
            'pauseReason', a.pause_reason, 'pauseSource', a.pause_source, 'currentPauseId', a.current_pause_id,
            'otherLiveRuns', (select count(*)::int from runs x where x.agent_id = a.id and x.status = 'running' and x.id <> r.id)) as agent
-    from r left join t on t.id = r.task_id left join s on s.id = r.session_id join a on a.id = r.agent_id`;
+    from r left join t on t.id = r.task_id left join s on s.id = r.session_id join a on a.id = r.agent_id
+    left join run_attempts n on n.run_id = r.id and n.generation = r.generation`;
 
 const COMPLETE = `
   with c as (
@@ -164,6 +189,7 @@ export class SettlementRepository {
       failureKind: 'error' | 'interrupted' | null;
       errorMessage: string | null;
       errorSummary: string | null;
+      diagnosis: StoredDiagnosis | null;
       evidence: object | null;
       session: SessionState;
       endsSession: boolean;
@@ -172,11 +198,13 @@ export class SettlementRepository {
     await tx.prepared(
       `with ended as (
          update runs set status = $4, finished_at = clock_timestamp(), cancel_reason = $5, failure_kind = $6, error_message = $7,
-                error_summary = $8, lease_host_id = null, lease_boot_id = null, lease_expires_at = null
+                error_summary = $8, error_code = $15, error_class = $16, retry_after = to_timestamp($18::float8 / 1000),
+                lease_host_id = null, lease_boot_id = null, lease_expires_at = null
           where workspace_id = $1 and id = $2 and generation = $3 and status = 'running'
          returning id, generation, finished_at
        ), attempt as (
-         update run_attempts a set outcome = $9, finished_at = e.finished_at, evidence = $10
+         update run_attempts a set outcome = $9, finished_at = e.finished_at, evidence = $10,
+                error_payload = $7, error_code = $15, error_class = $16, rule = $17
            from ended e where a.run_id = e.id and a.generation = e.generation
        ), session as (
          update task_sessions
@@ -199,47 +227,12 @@ export class SettlementRepository {
         end.endsSession,
         run.sessionId,
         run.agentId,
+        end.diagnosis?.code ?? null,
+        end.diagnosis?.class ?? null,
+        end.diagnosis?.rule ?? null,
+        end.diagnosis?.retryAfterMs ?? null,
       ],
     );
-  }
-
-  /**
-   * Back to waiting, as if it had not been claimed. Where the pair has a waiting run already, this one ends `merged` and its
-   * wakes move there: merge first, then change state (contract 3). Answers the survivor, or null when it waits itself.
-   */
-  async requeue(tx: Tx, run: SettledRun & { readonly scope: string | null }, session: SessionState): Promise<string | null> {
-    const [survivor] = await tx.query<{ id: string }>(
-      `select id from runs where workspace_id = $1 and agent_id = $2 and (task_id = $3 or scope = $4)
-          and status in ('queued', 'scheduled_retry') for no key update`,
-      [tx.workspaceId, run.agentId, run.taskId, run.scope],
-    );
-    if (survivor) {
-      await tx.query(`update wake_requests set run_id = $3 where workspace_id = $1 and run_id = $2`, [
-        tx.workspaceId,
-        run.runId,
-        survivor.id,
-      ]);
-      await tx.query(
-        `update runs set wake_class = least(wake_class, (select wake_class from runs where id = $2)) where workspace_id = $1 and id = $3`,
-        [tx.workspaceId, run.runId, survivor.id],
-      );
-    }
-    await tx.query(
-      `with waits as (
-         update runs set status = case when $4::uuid is null then 'queued' else 'cancelled' end,
-                cancel_reason = case when $4::uuid is null then null else 'merged' end, merged_into = $4,
-                finished_at = case when $4::uuid is null then null else clock_timestamp() end,
-                claimed_at = null, lease_host_id = null, lease_boot_id = null, lease_expires_at = null
-          where workspace_id = $1 and id = $2 and generation = $3 and status = 'running'
-         returning id, generation
-       ), attempt as (
-         update run_attempts a set outcome = 'requeued', finished_at = clock_timestamp()
-           from waits w where a.run_id = w.id and a.generation = w.generation
-       )
-       update task_sessions set state = $5, updated_at = now() where workspace_id = $1 and id = $6`,
-      [tx.workspaceId, run.runId, run.generation, survivor?.id ?? null, session, run.sessionId],
-    );
-    return survivor?.id ?? null;
   }
 
   /** False when the task is over, or in REVIEW already: its state stays what people, or reviewers, made it. */

@@ -1,22 +1,22 @@
-import { Injectable } from '@nestjs/common';
-import type { Evidence, Usage } from '../execution/agent-runtime.js';
-import { summary } from '../execution/domain/error-payload.js';
+import { Injectable, Logger } from '@nestjs/common';
 import { failedTitle } from '../inbox/domain/item-title.js';
-import { Interruptions } from '../inbox/interruptions.service.js';
+import { ProviderHolds } from '../inbox/provider-holds.service.js';
 import { Batches } from '../platform/database/batches.js';
 import { brokenConstraint } from '../platform/database/sqlstate.js';
 import type { Tx } from '../platform/database/tx.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { cutBytes } from '../platform/text/storable.js';
 import { RunOwnership } from '../runs/run-ownership.service.js';
+import { StoredWakes } from '../runs/stored-wakes.service.js';
 import { isOver, restOf } from '../sessions/domain/session-state.js';
 import { CommentService } from '../tasks/comment.service.js';
-import { endingOf, sessionAfter, type Ending, type Result } from './domain/ending.js';
-import { FailureRecorder } from './failure-recorder.service.js';
+import { endingOf, sessionAfter, type Ending, type Result, type Settled } from './domain/ending.js';
+import { FailureEnding } from './failure-ending.service.js';
+import { lateResult, usageRow } from './result-rows.js';
+import { RetryRepository } from './retry.repository.js';
 import { SettlementRepository, type LockedRun, type SettledRun } from './settlement.repository.js';
 import { tellAgent, tellRun, tellSession } from './tell.js';
 
-const EVENT_TEXT_BYTES = 4 * 1024;
 const COMMENT_BYTES = 32 * 1024;
 /** How many ends may share a transaction: enough to share commits under load, few enough to hold locks briefly. */
 const TOGETHER = 16;
@@ -38,24 +38,24 @@ interface Resolved {
   readonly agent_id: string;
 }
 
-/** `stale`: the run was not this owner's any more; nothing changed but, once, the attempt's late result. */
-export type Settled = Ending['status'] | 'merged' | 'stale';
-
 /**
  * The one seam through which a run ends: one transaction, guarded by (run, generation, running), safe to repeat
  * (contract 5). Everything a run's end does to its session, task, agent and inbox happens here or not at all.
  */
 @Injectable()
 export class SettlementService {
+  private readonly logger = new Logger(SettlementService.name);
   private readonly batches = new Map<string, Batches<End, Settled>>();
 
   constructor(
     private readonly unitOfWork: UnitOfWork,
     private readonly ownership: RunOwnership,
     private readonly rows: SettlementRepository,
-    private readonly failures: FailureRecorder,
-    private readonly interruptions: Interruptions,
+    private readonly failures: FailureEnding,
     private readonly comments: CommentService,
+    private readonly retries: RetryRepository,
+    private readonly holds: ProviderHolds,
+    private readonly storedWakes: StoredWakes,
   ) {}
 
   /** Settlements of one workspace that come at the same time share a transaction, at most one of each agent. */
@@ -73,7 +73,35 @@ export class SettlementService {
     return batches.ask({ run, result, onlyIfLeaseEnded: only.ifLeaseEnded ?? false });
   }
 
+  /**
+   * A retry that the claim found too old (contract 4, `run_too_old`): it fails after all, with the payload of its last attempt,
+   * counted once. `stale`: it is not too old any more, or not there.
+   */
+  async giveUp(run: SettledRun): Promise<'failed' | 'stale'> {
+    const settled = await this.unitOfWork.run(run.workspaceId, async (tx): Promise<'failed' | 'stale'> => {
+      const locked = (await this.rows.lock(tx, [run])).get(run.runId);
+      if (locked === undefined || !(await this.failures.giveUp(tx, run, locked))) return 'stale';
+      tx.nudge('work');
+      return 'failed';
+    });
+    if (settled === 'failed') await this.placeWakes(run.workspaceId);
+    return settled;
+  }
+
+  /** Wakes that a settle stored. If they cannot be placed now they are placed by the next round that looks for them. */
+  private async placeWakes(workspaceId: string): Promise<void> {
+    await this.storedWakes.place(workspaceId).catch((error: unknown) => {
+      this.logger.warn({ workspace_id: workspaceId, err: error }, 'stored wakes could not be looked for');
+    });
+  }
+
   private async settleTogether(workspaceId: string, ends: readonly End[]): Promise<Settled[]> {
+    const settled = await this.settleAll(workspaceId, ends);
+    if (settled.some((one) => one === 'failed' || one === 'timed_out')) await this.placeWakes(workspaceId);
+    return settled;
+  }
+
+  private async settleAll(workspaceId: string, ends: readonly End[]): Promise<Settled[]> {
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.unitOfWork.run(workspaceId, (tx) => this.settleIn(tx, ends));
@@ -120,7 +148,7 @@ export class SettlementService {
         return this.requeue(tx, run, locked);
       case 'failed':
       case 'timed_out':
-        return this.fail(tx, run, locked, ending, result);
+        return this.failures.fail(tx, run, locked, ending, result);
     }
   }
 
@@ -170,6 +198,7 @@ export class SettlementService {
       });
     }
     await this.failures.overcome(tx, run, locked);
+    if (locked.run.wentFirst) await this.holds.firstHasEnded(tx, run.runId);
     tellAgent(tx, locked.agent, { failures: 0 });
     return 'completed';
   }
@@ -183,6 +212,7 @@ export class SettlementService {
       failureKind: null,
       errorMessage: null,
       errorSummary: null,
+      diagnosis: null,
       evidence: null,
       session,
       endsSession: isOver(session),
@@ -195,76 +225,10 @@ export class SettlementService {
 
   private async requeue(tx: Tx, run: SettledRun, locked: LockedRun): Promise<Settled> {
     const session = restOf(true);
-    const survivor = await this.rows.requeue(tx, { ...run, scope: locked.run.scope }, session);
-    tellRun(tx, run, survivor === null ? 'queued' : 'cancelled');
+    const survivor = await this.retries.waitAgain(tx, { ...run, scope: locked.run.scope }, session);
+    tellRun(tx, run, survivor === null ? (locked.run.retryCount > 0 ? 'scheduled_retry' : 'queued') : 'cancelled');
     tellSession(tx, run, session);
     tellAgent(tx, locked.agent);
     return survivor === null ? 'queued' : 'merged';
-  }
-
-  private async fail(
-    tx: Tx,
-    run: SettledRun,
-    locked: LockedRun,
-    ending: Ending & { status: 'failed' | 'timed_out' },
-    result: Result,
-  ): Promise<Settled> {
-    const short = summary(ending.payload);
-    await this.rows.end(tx, run, {
-      status: ending.status,
-      outcome: ending.kind === 'interrupted' ? 'interrupted' : ending.status === 'timed_out' ? 'timed_out' : 'error',
-      cancelReason: null,
-      failureKind: ending.kind,
-      errorMessage: ending.payload,
-      errorSummary: short,
-      evidence: 'evidence' in result ? evidenceRow(result.evidence) : null,
-      session: 'FAILED',
-      endsSession: false,
-    });
-    const movedTask = run.taskId !== null && (await this.rows.toReview(tx, run.taskId));
-    const error_message = cutBytes(ending.payload, EVENT_TEXT_BYTES);
-    tellRun(tx, run, ending.status, error_message);
-    tellSession(tx, run, 'FAILED', error_message);
-    if (movedTask) tx.emit('office.task.updated', { task_id: run.taskId!, fields: ['state'] });
-    if (ending.kind === 'interrupted') {
-      const { hostId, bootId } = locked.run;
-      await this.interruptions.add(tx, run.runId, { hostId: hostId!, bootId: bootId!, cause: ending.cause });
-      tellAgent(tx, locked.agent);
-    } else {
-      await this.failures.count(tx, run, locked, short);
-    }
-    return ending.status;
-  }
-}
-
-const usageRow = (usage: Usage | null): object | null =>
-  usage === null ? null : { input_tokens: usage.inputTokens, output_tokens: usage.outputTokens, total_tokens: usage.totalTokens };
-
-/** As it is stored and shown: wire names. */
-const evidenceRow = (evidence: Evidence | null): object | null =>
-  evidence && {
-    execution_id: evidence.executionId,
-    acp_session_id: evidence.acpSessionId,
-    phase: evidence.phase,
-    output_seen: evidence.outputSeen,
-    effect_seen: evidence.effectSeen,
-    exit: evidence.exit,
-    stderr_tail: evidence.stderrTail,
-    stdout_noise: evidence.stdoutNoise,
-    record: evidence.record,
-  };
-
-/** What is kept of a result that came too late: enough to see what happened, without the bulk. */
-function lateResult(result: Result): object {
-  switch (result.kind) {
-    case 'turn_ended':
-      return { kind: result.kind, stop_reason: result.stopReason, usage: usageRow(result.usage), last_message: result.lastMessage };
-    case 'error':
-    case 'timed_out':
-      return { kind: result.kind, payload: cutBytes(result.payload, 64 * 1024) };
-    case 'stopped':
-      return { kind: result.kind, reason: result.reason };
-    case 'interrupted':
-      return { kind: result.kind, cause: result.cause };
   }
 }

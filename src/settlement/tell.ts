@@ -1,14 +1,16 @@
 import { statusOf } from '../agents/domain/agent-status.js';
 import type { Tx } from '../platform/database/tx.js';
+import type { WaitingOn } from '../runs/domain/waiting-on.js';
 import type { LockedRun, SettledRun } from './settlement.repository.js';
 
 /** `error_message` has been cut for events already. */
-export function tellRun(tx: Tx, run: SettledRun, status: string, error_message?: string): void {
+export function tellRun(tx: Tx, run: SettledRun, status: string, error_message?: string, waiting_on?: WaitingOn): void {
   tx.emit('office.wakeup.updated', {
     wakeup_id: run.runId,
     agent_id: run.agentId,
     ...(run.taskId === null ? {} : { task_id: run.taskId }),
     status,
+    ...(waiting_on === undefined ? {} : { waiting_on }),
     ...(error_message === undefined ? {} : { error_message }),
   });
 }

@@ -8,6 +8,10 @@ import type { Page } from '../platform/http/page.view.js';
 import { OfficeHost } from '../platform/office-host.js';
 import type { HostView } from './workspace.view.js';
 
+/** After a gap longer than a lease (a stop, a database that was away) a host begins anew: nothing could be claimed there. */
+const resumedAt = (lease: string): string =>
+  `case when hosts.last_seen_at < now() - make_interval(secs => ${lease}) then now() else hosts.resumed_at end`;
+
 /** The machines that run agents, this one among them. Every write of this host is fenced by its boot. */
 @Injectable()
 export class HostRegistry {
@@ -31,8 +35,8 @@ export class HostRegistry {
            set boot_id = excluded.boot_id, name = excluded.name, adapters = excluded.adapters, max_executions = excluded.max_executions,
                draining = hosts.draining and hosts.boot_id = excluded.boot_id,
                started_at = case when hosts.boot_id = excluded.boot_id then hosts.started_at else now() end,
-               last_seen_at = now()`,
-        [id, bootId, name, [...adapters], this.settings.OFFICE_MAX_EXECUTIONS],
+               resumed_at = ${resumedAt('$6')}, last_seen_at = now()`,
+        [id, bootId, name, [...adapters], this.settings.OFFICE_MAX_EXECUTIONS, this.settings.OFFICE_LEASE_SEC],
       );
       return { previousBootId: before && before.boot_id !== bootId ? before.boot_id : null };
     });
@@ -40,7 +44,7 @@ export class HostRegistry {
 
   /** Says "still here". False when another boot of this host has taken over. */
   heartbeat(): Promise<boolean> {
-    return this.touch('last_seen_at = now()');
+    return this.touch(`resumed_at = ${resumedAt('$3')}, last_seen_at = now()`, this.settings.OFFICE_LEASE_SEC);
   }
 
   /** Whether any other host has been seen within a lease: then a lease of ours that ends may be taken over. */
@@ -67,7 +71,7 @@ export class HostRegistry {
     return pageFrom(rows, limit, ({ id }) => id, hostView);
   }
 
-  private async touch(change: 'last_seen_at = now()' | 'draining = $3', ...value: boolean[]): Promise<boolean> {
+  private async touch(change: string, ...value: (boolean | number)[]): Promise<boolean> {
     const { id, bootId } = this.host;
     const touched = await this.unitOfWork.runForInstance((tx) =>
       tx.query(`update hosts set ${change} where id = $1 and boot_id = $2 returning 1`, [id, bootId, ...value]),

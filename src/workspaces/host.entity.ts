@@ -12,4 +12,6 @@ export class HostEntity {
   @Column('boolean', { default: false }) draining!: boolean;
   @Column('timestamptz', { default: () => 'now()' }) startedAt!: Date;
   @Column('timestamptz', { default: () => 'now()' }) lastSeenAt!: Date;
+  /** Since when it has been seen without a gap: until then nothing could be claimed here. */
+  @Column('timestamptz', { default: () => 'now()' }) resumedAt!: Date;
 }

@@ -1,13 +1,23 @@
 import { Dismissals } from '../../src/inbox/dismissals.service.js';
+import { ProviderHolds } from '../../src/inbox/provider-holds.service.js';
 import { Interruptions } from '../../src/inbox/interruptions.service.js';
+import type { Clock } from '../../src/platform/clock/clock.js';
+import { SystemClock } from '../../src/platform/clock/system-clock.js';
+import { OfficeSettings } from '../../src/platform/config/office-settings.js';
+import { OfficeHost } from '../../src/platform/office-host.js';
 import { newId } from '../../src/platform/ids.js';
 import type { ClaimedRun } from '../../src/runs/claim.js';
 import { ClaimRepository } from '../../src/runs/claim.repository.js';
 import { ClaimService, type ClaimRequest, type ClaimResult } from '../../src/runs/claim.service.js';
 import { RunOwnership } from '../../src/runs/run-ownership.service.js';
 import { RunStops } from '../../src/runs/run-stops.service.js';
+import { StoredWakes } from '../../src/runs/stored-wakes.service.js';
 import { WakeService, type Wake, type WakeAnswer } from '../../src/runs/wake.service.js';
+import { Escalation } from '../../src/settlement/escalation.service.js';
+import { FailureDiagnoser } from '../../src/settlement/failure-diagnosis.service.js';
+import { FailureEnding } from '../../src/settlement/failure-ending.service.js';
 import { FailureRecorder } from '../../src/settlement/failure-recorder.service.js';
+import { RetryRepository } from '../../src/settlement/retry.repository.js';
 import { SettlementRepository } from '../../src/settlement/settlement.repository.js';
 import { SettlementService } from '../../src/settlement/settlement.service.js';
 import { CommentRepository } from '../../src/tasks/comment.repository.js';
@@ -16,6 +26,12 @@ import { WorkflowRepository } from '../../src/workflow/workflow.repository.js';
 import { WorkflowService } from '../../src/workflow/workflow.service.js';
 import { openOfficeDb, type OfficeDb } from './office-db.js';
 
+export interface AnOfficeOptions {
+  readonly poolSize?: number;
+  readonly settings?: Partial<OfficeSettings>;
+  readonly clock?: Clock;
+}
+
 /** A workspace of rows, and the parts of the office that move runs, over one real database. No HTTP, no processes. */
 export class AnOffice {
   readonly claims: ClaimService;
@@ -23,6 +39,8 @@ export class AnOffice {
   readonly stops = new RunStops();
   readonly wakes = new WakeService();
   readonly dismissals = new Dismissals();
+  readonly holds = new ProviderHolds(this.dismissals);
+  readonly storedWakes: StoredWakes;
   readonly settlement: SettlementService;
   readonly hostId = newId();
   readonly bootId = newId();
@@ -30,24 +48,34 @@ export class AnOffice {
   private constructor(
     readonly db: OfficeDb,
     readonly personId: string,
+    options: AnOfficeOptions,
   ) {
     this.claims = new ClaimService(db.unitOfWork, new ClaimRepository(db.unitOfWork));
     this.ownership = new RunOwnership(db.unitOfWork);
-    this.settlement = new SettlementService(
-      db.unitOfWork,
-      this.ownership,
-      new SettlementRepository(),
+    const settings = Object.assign(new OfficeSettings(), options.settings);
+    this.storedWakes = new StoredWakes(db.unitOfWork, this.wakes);
+    const rows = new SettlementRepository();
+    const retries = new RetryRepository();
+    const failures = new FailureEnding(
+      rows,
+      retries,
+      new FailureDiagnoser(settings, options.clock ?? new SystemClock()),
       new FailureRecorder(this.dismissals),
       new Interruptions(this.dismissals),
-      new CommentService(new CommentRepository()),
+      this.holds,
+      new Escalation(this.wakes),
+      settings,
+      new OfficeHost(this.hostId, this.bootId, 'den'),
     );
+    const comments = new CommentService(new CommentRepository());
+    this.settlement = new SettlementService(db.unitOfWork, this.ownership, rows, failures, comments, retries, this.holds, this.storedWakes);
   }
 
-  static async open(options: { poolSize?: number } = {}): Promise<AnOffice> {
+  static async open(options: AnOfficeOptions = {}): Promise<AnOffice> {
     const db = await openOfficeDb(options);
     const personId = newId();
     await db.dataSource.query(`insert into users (id, name) values ($1, 'Pat')`, [personId]);
-    const office = new AnOffice(db, personId);
+    const office = new AnOffice(db, personId, options);
     await office.host();
     return office;
   }

@@ -26,6 +26,6 @@ export const codex: AdapterProfile = {
   commands: [['codex-acp']],
   passes: [...TRUST, 'OPENAI_API_KEY', 'OPENAI_BASE_URL', 'CODEX_API_KEY', 'CODEX_HOME'],
   install: 'npm install -g @zed-industries/codex-acp',
-  notices: [/^(Warning: )?Model metadata for `[^`]*` not found\./],
+  notices: [/^(Warning: )?Model metadata for `[^`]*` not found\./, /^(Warning: )?Falling back from WebSockets to HTTPS transport\./],
   telltale: codexTelltale,
 };

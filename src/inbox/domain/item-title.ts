@@ -1,4 +1,4 @@
-export const ITEM_KINDS = ['agent_run_failed', 'agent_paused_after_failures', 'runs_interrupted'] as const;
+export const ITEM_KINDS = ['agent_run_failed', 'agent_paused_after_failures', 'runs_interrupted', 'provider_hold'] as const;
 export type ItemKind = (typeof ITEM_KINDS)[number];
 
 export interface TitledTask {
@@ -14,6 +14,9 @@ export function pausedTitle(agent: string, failures: number, identifiers: readon
   const tasks = identifiers.length === 0 ? 'no task' : `tasks ${identifiers.join(', ')}`;
   return `${agent} auto-paused after ${failures} failures (${tasks})`;
 }
+
+/** Of a provider hold. */
+export const heldTitle = (adapter: string): string => `${adapter} takes no more work until its limit resets`;
 
 const CAUSES: Readonly<Record<string, string>> = {
   host_restart: 'its restart',

@@ -19,6 +19,27 @@ const Whole = (min: number, max: number): PropertyDecorator =>
   );
 const Path = () => Transform(({ value }) => (typeof value === 'string' && value !== '' ? resolve(value) : value));
 
+/** Up to `most` whole numbers between commas. */
+const WholeList = (most: number, max: number): PropertyDecorator =>
+  applyDecorators(
+    Transform(({ value }: { value: unknown }) =>
+      typeof value === 'string' && /^[\d\s,]+$/.test(value)
+        ? value.split(',').map((part) => (part.trim() === '' ? NaN : Number(part)))
+        : value,
+    ),
+    ValidateBy({
+      name: 'wholeList',
+      validator: {
+        validate: (value) =>
+          Array.isArray(value) &&
+          value.length > 0 &&
+          value.length <= most &&
+          value.every((one) => Number.isInteger(one) && one >= 0 && one <= max),
+        defaultMessage: () => `must be up to ${most} whole numbers from 0 to ${max} between commas`,
+      },
+    }),
+  );
+
 /**
  * What the environment said, once. Names are those of the wire document; every value has been validated.
  * Durations are whole seconds.
@@ -43,6 +64,12 @@ export class OfficeSettings {
   @Whole(1, 3_650) OFFICE_EVENTS_KEEP_DAYS: number = 7;
   /** ... and of each workspace all but the newest so many, whichever leaves less. */
   @Whole(1, 100_000_000) OFFICE_EVENTS_KEEP_ROWS: number = 1_000_000;
+  /** Before the first and the second retry of a turn that failed for a passing reason. */
+  @WholeList(2, 86_400) OFFICE_RETRY_DELAYS_SEC: number[] = [5, 10];
+  /** The same for a launch that failed; up to a quarter more is added. */
+  @WholeList(3, 86_400) OFFICE_PRELAUNCH_DELAYS_SEC: number[] = [120, 600, 1_800];
+  /** How long after a provider's own reset a hold on it still lasts. */
+  @Whole(0, 86_400) OFFICE_RESET_MARGIN_SEC: number = 60;
   @IsIn(LOG_LEVELS) OFFICE_LOG_LEVEL: (typeof LOG_LEVELS)[number] = 'info';
 }
 

@@ -5,6 +5,7 @@ const aSituation = (about: Partial<WakeSituation> = {}): WakeSituation => ({
   lifecycle: 'active',
   task: { found: true, over: false },
   depth: 0,
+  breakerOpen: false,
   ...about,
 });
 
@@ -17,6 +18,8 @@ describe('judgeWake', () => {
     [{ task: { found: false, over: false } }, 'task_not_found'],
     [{ task: { found: true, over: true } }, 'task_terminal'],
     [{ depth: 9 }, 'too_deep'],
+    [{ breakerOpen: true }, 'breaker_open'],
+    [{ breakerOpen: true, lifecycle: 'stopped' }, 'agent_stopped'],
   ] as const)('refuses %j as %s', (about, refusal) => {
     expect(judgeWake(aSituation(about))).toBe(refusal);
   });

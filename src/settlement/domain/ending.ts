@@ -25,6 +25,9 @@ export type Ending =
   | { readonly status: 'failed'; readonly kind: 'interrupted'; readonly cause: InterruptionCause; readonly payload: string }
   | { readonly status: 'queued' };
 
+/** `stale`: the run was not this owner's any more; nothing changed but, once, the attempt's late result. */
+export type Settled = Ending['status'] | 'scheduled_retry' | 'merged' | 'stale';
+
 export function endingOf(result: Result, run: RunAtEnd): Ending {
   if (run.stopReason !== null) return { status: 'cancelled', cancelReason: run.stopReason };
   switch (result.kind) {

@@ -47,7 +47,9 @@ describe('the timeline', () => {
       agent: { id: ada, name: 'Ada' },
       details: PAYLOAD,
       details_truncated: false,
-      error_class: null,
+      error_class: 'unclassified',
+      error_code: expect.any(String) as string,
+      hint: expect.any(String) as string,
       interrupted: false,
       actions: ['resume', 'start_fresh'],
     });

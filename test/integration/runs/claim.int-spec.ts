@@ -260,6 +260,18 @@ const SITUATIONS: Record<WaitingOn, (pair: { agentId: string; taskId: string }) 
       agentId,
       taskId,
     ),
+  breaker_open: async ({ agentId, taskId }) => {
+    for (let failure = 0; failure < 7; failure++) {
+      await office.change(
+        `insert into runs (id, workspace_id, agent_id, task_id, reason, wake_class, entitlement, status, finished_at, error_message, failure_kind)
+         values ($1, $2, $3, $4, 'task_assigned', 1, 'none', 'failed', now(), 'x', 'error')`,
+        newId(),
+        workspaceId,
+        agentId,
+        taskId,
+      );
+    }
+  },
   task_blocked: async ({ taskId }) => {
     const blocker = await office.task(workspaceId);
     await office.change(`insert into task_blockers (workspace_id, task_id, blocker_id) values ($1, $2, $3)`, workspaceId, taskId, blocker);
@@ -277,6 +289,17 @@ const SITUATIONS: Record<WaitingOn, (pair: { agentId: string; taskId: string }) 
     );
   },
   adapter_missing: ({ agentId }) => office.change(`update agent_instances set adapter = 'claude' where id = $1`, agentId),
+  provider_limited: async ({ agentId }) => {
+    const run = await office.row<{ id: string }>(`select id from runs where agent_id = $1 limit 1`, agentId);
+    await office.change(
+      `insert into provider_holds (id, workspace_id, adapter, credential, summary, run_id, agent_id, reset_at, held_until)
+       select $1, workspace_id, adapter, office_credential(adapter_config), 'x', $2, id, now(), now() + interval '1 hour'
+         from agent_instances where id = $3`,
+      newId(),
+      run.id,
+      agentId,
+    );
+  },
   retry_scheduled: ({ agentId }) =>
     office.change(`update runs set due_at = now() + interval '1 hour' where agent_id = $1 and status = 'queued'`, agentId),
   cooling_down: ({ agentId }) =>

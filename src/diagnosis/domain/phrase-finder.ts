@@ -1,0 +1,145 @@
+import { plainText, readable, WORD, type PlainText } from './plain-text.js';
+
+/** Which of the phrases a text contains, and where each was last seen to end. */
+export interface Found {
+  /** In no order, each once. */
+  readonly phrases: readonly number[];
+  has(phrase: number): boolean;
+  /** The index after the last occurrence; -1 for a phrase that does not occur. */
+  endOf(phrase: number): number;
+}
+
+interface Phrase {
+  readonly codes: readonly number[];
+  /** Must not begin, or end, inside a word. `*` at that end of the phrase lifts it. */
+  readonly left: boolean;
+  readonly right: boolean;
+}
+
+/**
+ * Finds any number of phrases in one walk over a text (Aho and Corasick), so that the time depends on the text's length
+ * alone: not on how many signatures there are, nor on what the text is made of.
+ */
+export class PhraseFinder {
+  private readonly ids = new Map<string, number>();
+  private readonly phrases: Phrase[] = [];
+  private built: Machine | null = null;
+  private readonly desk: { ends: Int32Array; readonly present: number[] } = { ends: new Int32Array(0), present: [] };
+
+  /** The number of a phrase. `*` at an end: the word may go on there. */
+  add(pattern: string): number {
+    const known = this.ids.get(pattern);
+    if (known !== undefined) return known;
+    if (this.built !== null) throw new Error('a phrase came after the first search');
+    const left = !pattern.startsWith('*');
+    const right = !pattern.endsWith('*');
+    const plain = plainText(pattern.slice(left ? 0 : 1, right ? undefined : -1));
+    if (plain.length === 0) throw new Error('an empty phrase is everywhere');
+    const codes = [...plain.codes.subarray(0, plain.length)];
+    const id = this.phrases.push({ codes, left: left && WORD[codes[0]!] === 1, right: right && WORD[codes.at(-1)!] === 1 }) - 1;
+    this.ids.set(pattern, id);
+    return id;
+  }
+
+  /** How many phrases there are; their numbers are below it. */
+  get size(): number {
+    return this.phrases.length;
+  }
+
+  nameOf(id: number): string {
+    const { codes } = this.phrases[id]!;
+    return readable({ codes: Uint16Array.from(codes), length: codes.length });
+  }
+
+  /** What it answers holds until it is called again. */
+  search(text: PlainText): Found {
+    if (this.built === null) {
+      this.built = build(this.phrases);
+      this.desk.ends = new Int32Array(this.phrases.length).fill(-1);
+    }
+    const { columns, width, next, output, twin, first, link } = this.built;
+    const { ends, present } = this.desk;
+    for (const id of present) ends[id] = -1;
+    present.length = 0;
+    const { codes, length } = text;
+    let state = 0;
+    for (let at = 0; at < length; at++) {
+      state = next[state * width + columns[codes[at]!]!]!;
+      for (let node = first[state]!; node > 0; node = link[node]!) {
+        for (let id = output[node]!; id !== -1; id = twin[id]!) {
+          const { codes: own, left, right } = this.phrases[id]!;
+          if (left && at >= own.length && WORD[codes[at - own.length]!] === 1) continue;
+          if (right && at + 1 < length && WORD[codes[at + 1]!] === 1) continue;
+          if (ends[id] === -1) present.push(id);
+          ends[id] = at + 1;
+        }
+      }
+    }
+    return { phrases: present, has: (phrase) => ends[phrase]! >= 0, endOf: (phrase) => ends[phrase]! };
+  }
+}
+
+interface Machine {
+  /** Which column of `next` a code stands in; 0 for all that occur in no phrase. */
+  readonly columns: Uint8Array;
+  readonly width: number;
+  readonly next: Uint16Array;
+  /** The phrase that ends in this state, or -1. */
+  readonly output: Int16Array;
+  /** The next phrase of the same letters, which differs in where it may begin or end; or -1. */
+  readonly twin: Int16Array;
+  /** The longest proper suffix of this state in which a phrase ends; 0 for none. */
+  readonly link: Uint16Array;
+  /** The state itself if a phrase ends in it, else its link. */
+  readonly first: Uint16Array;
+}
+
+function build(phrases: readonly Phrase[]): Machine {
+  const columns = new Uint8Array(65_536);
+  let width = 1;
+  let most = 1;
+  for (const { codes } of phrases) {
+    most += codes.length;
+    for (const code of codes) if (columns[code] === 0) columns[code] = width++;
+  }
+  if (width > 256 || most > 65_535) throw new Error('too many signatures for this machine');
+  const next = new Uint16Array(most * width);
+  const output = new Int16Array(most).fill(-1);
+  const twin = new Int16Array(phrases.length).fill(-1);
+  let states = 1;
+  phrases.forEach(({ codes }, id) => {
+    let state = 0;
+    for (const code of codes) {
+      const place = state * width + columns[code]!;
+      if (next[place] === 0) next[place] = states++;
+      state = next[place]!;
+    }
+    twin[id] = output[state]!;
+    output[state] = id;
+  });
+  const link = complete(next, output, width, states);
+  const first = link.map((back, state) => (output[state] === -1 ? back : state));
+  return { columns, width, next: next.slice(0, states * width), output: output.slice(0, states), twin, first, link };
+}
+
+/** Fills the gaps of the trie breadth first: where a phrase breaks off, the walk goes on in the longest suffix that is one's beginning. */
+function complete(next: Uint16Array, output: Int16Array, width: number, states: number): Uint16Array {
+  const fail = new Uint16Array(states);
+  const link = new Uint16Array(states);
+  const queue: number[] = [];
+  for (let column = 0; column < width; column++) if (next[column] !== 0) queue.push(next[column]!);
+  for (const state of queue) {
+    const back = fail[state]!;
+    link[state] = output[back] === -1 ? link[back]! : back;
+    for (let column = 0; column < width; column++) {
+      const place = state * width + column;
+      const beyond = next[back * width + column]!;
+      if (next[place] === 0) next[place] = beyond;
+      else {
+        fail[next[place]!] = beyond;
+        queue.push(next[place]!);
+      }
+    }
+  }
+  return link;
+}

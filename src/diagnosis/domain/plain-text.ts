@@ -1,0 +1,105 @@
+/**
+ * The one form in which signatures and payloads meet: lower case, white space collapsed, every level of JSON escaping taken
+ * off, quotation marks gone (an apostrophe inside a word stays), no space beside punctuation that opens or separates. So
+ * `{"type": "error"}`, its encoding as a string within a string, a Python dict, JavaScript's inspect and a text cut in the
+ * middle all read alike: `{type:error}`. One pass, one table, no backtracking.
+ */
+export interface PlainText {
+  readonly codes: Uint16Array;
+  readonly length: number;
+  /** Where words begin with a 4 or a 5: perhaps statuses. The first 64 of them. */
+  readonly numbers: readonly number[];
+}
+
+const SPACE = 0x20;
+const QUOTE = 0x27;
+const BACKSLASH = 0x5c;
+const COLON = 0x3a;
+/** More than enough for any error; a hostile text of nothing but numbers stays cheap. */
+const MOST_NUMBERS = 64;
+
+/** What a UTF-16 unit becomes: itself in lower case, a space, or a quote. */
+const FOLD = new Uint16Array(65_536).map((_, code) => code);
+for (let code = 0x41; code <= 0x5a; code++) FOLD[code] = code + 0x20;
+for (let code = 0; code < 0x20; code++) FOLD[code] = SPACE;
+for (const code of [0x7f, 0x85, 0xa0, 0xad, 0x2028, 0x2029, 0x202f, 0x205f, 0x3000, 0xfeff]) FOLD[code] = SPACE;
+for (let code = 0x2000; code <= 0x200f; code++) FOLD[code] = SPACE;
+for (const mark of '"\'`‘’‚‛“”„‟´«»') FOLD[mark.charCodeAt(0)] = QUOTE;
+for (const dash of '–—―‐‑') FOLD[dash.charCodeAt(0)] = 0x2d;
+
+/** Letters, digits, `_`: what makes a word, and so where a signature may not begin or end inside. */
+export const WORD = new Uint8Array(65_536);
+for (const mark of '0123456789abcdefghijklmnopqrstuvwxyz_') WORD[mark.charCodeAt(0)] = 1;
+
+const OPENS = new Uint8Array(65_536);
+for (const mark of ':{[(,=') OPENS[mark.charCodeAt(0)] = 1;
+
+/** 1: needs more than to be copied. */
+const SPECIAL = new Uint8Array(65_536);
+for (const code of [SPACE, QUOTE, COLON, BACKSLASH, 0x34, 0x35]) SPECIAL[code] = 1;
+
+/** One for all ordinary payloads: fresh memory of this size for each would cost more than the work done in it. */
+const DESK_UNITS = 65_536;
+const desk = Buffer.alloc(DESK_UNITS * 2);
+
+/** The UTF-16 units of a text in memory of their own: far quicker to walk than a string of whatever representation. */
+function unitsOf(text: string): Uint16Array {
+  const bytes = text.length <= DESK_UNITS ? desk : Buffer.alloc(text.length * 2);
+  bytes.write(text, 'utf16le');
+  return new Uint16Array(bytes.buffer, bytes.byteOffset, text.length);
+}
+
+/** What it answers holds until it is called again. Written over what it reads, which it never overtakes. */
+export function plainText(text: string): PlainText {
+  const codes = unitsOf(text);
+  const size = codes.length;
+  const numbers: number[] = [];
+  let length = 0;
+  let last = SPACE;
+  for (let at = 0; at < size; at++) {
+    let code = FOLD[codes[at]!]!;
+    if (SPECIAL[code] === 1) {
+      if (code === BACKSLASH) {
+        at = afterBackslashes(codes, at);
+        if (at >= size) break;
+        const escape = codes[at]!;
+        const value = escape === 0x75 ? hex4(codes, at + 1) : -1;
+        if (value >= 0) at += 4;
+        code = value >= 0 ? FOLD[value]! : escape === 0x6e || escape === 0x72 || escape === 0x74 ? SPACE : FOLD[escape]!;
+      }
+      if (code === QUOTE) {
+        if (WORD[last] === 0 || at + 1 >= size || WORD[FOLD[codes[at + 1]!]!] === 0) continue;
+      } else if (code === SPACE) {
+        if (last === SPACE || OPENS[last] === 1) continue;
+      } else if (code === COLON) {
+        if (last === SPACE && length > 0) length--;
+      } else if (WORD[last] === 0 && numbers.length < MOST_NUMBERS) numbers.push(length);
+    }
+    codes[length++] = code;
+    last = code;
+  }
+  return { codes, length, numbers };
+}
+
+function afterBackslashes(codes: Uint16Array, from: number): number {
+  let at = from;
+  while (at < codes.length && codes[at] === BACKSLASH) at++;
+  return at;
+}
+
+/** Back to a string; for people and for the few places that read numbers out of a bounded part of it. */
+export function readable({ codes, length }: Pick<PlainText, 'codes' | 'length'>, from = 0, to = length): string {
+  return String.fromCharCode(...codes.subarray(Math.max(0, from), Math.min(length, to)));
+}
+
+function hex4(codes: Uint16Array, at: number): number {
+  if (at + 4 > codes.length) return -1;
+  let value = 0;
+  for (let i = at; i < at + 4; i++) {
+    const code = codes[i]! | 0x20;
+    const digit = code >= 0x30 && code <= 0x39 ? code - 0x30 : code >= 0x61 && code <= 0x66 ? code - 0x57 : -1;
+    if (digit < 0) return -1;
+    value = value * 16 + digit;
+  }
+  return value;
+}
