@@ -1,6 +1,9 @@
 import { spawn } from 'node:child_process';
+import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import pg from 'pg';
 import { afterEach, describe, expect, it } from 'vitest';
+import { cloneDatabase } from '../support/office-db.js';
 import { mockScript, processesWith, RealServer, waitFor } from '../support/real-server.js';
 
 const servers: RealServer[] = [];
@@ -108,6 +111,38 @@ describe('a start', () => {
     expect(code).toBe(1);
     expect(said.trim().split('\n')).toHaveLength(1);
     expect(said).toMatch(line);
+  });
+
+  it('on a port that is taken launches nobody', async () => {
+    const database = await cloneDatabase();
+    const db = new pg.Client({ connectionString: database.url });
+    const taken = createServer();
+    try {
+      await db.connect();
+      const first = await RealServer.start({ databaseUrl: database.url });
+      servers.push(first);
+      const { id: workspaceId } = await first.must<{ id: string }>('POST /workspaces', { name: 'Acme' });
+      const { id: agentId } = await first.must<{ id: string }>(`POST /workspaces/${workspaceId}/agents`, {
+        name: 'Ada',
+        role: 'worker',
+        adapter: 'mock',
+      });
+      await first.must(`POST /agents/${agentId}/pause`, {});
+      await first.must(`POST /workspaces/${workspaceId}/tasks`, { title: 'Work', assignee_agent_instance_id: agentId });
+      await first.end('SIGTERM');
+      await db.query(`update agent_instances set pause_reason = null, pause_source = null`);
+      await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
+      const { port } = taken.address() as AddressInfo;
+      await expect(RealServer.start({ databaseUrl: database.url, env: { OFFICE_PORT: String(port) } })).rejects.toThrow(
+        /Cannot listen on .*EADDRINUSE/,
+      );
+      const { rows } = await db.query(`select status, generation from runs`);
+      expect(rows).toEqual([{ status: 'queued', generation: 0 }]);
+    } finally {
+      taken.close();
+      await db.end();
+      await database.drop();
+    }
   });
 
   it('on the data dir of a living server is refused with one line; after its kill -9 it is not', async () => {

@@ -148,6 +148,22 @@ describe('a claim', () => {
     expect(results.flatMap(({ claimed }) => claimed)).toHaveLength(1);
   });
 
+  it('takes one of two agents’ runs on one task when two claims meet, and fails neither', async () => {
+    for (let round = 0; round < 60; round++) {
+      const taskId = await office.task(workspaceId);
+      for (const agentId of [await office.agent(workspaceId), await office.agent(workspaceId)]) {
+        await office.wake(workspaceId, { agentId, on: { taskId }, reason: 'mentioned' });
+      }
+      const results = await Promise.all([office.claim(workspaceId, { limit: 1 }), office.claim(workspaceId, { limit: 1 })]);
+      const claimed = results.flatMap((result) => result.claimed);
+      expect(claimed.filter((run) => run.taskId === taskId).length).toBeLessThanOrEqual(1);
+      for (const run of claimed) await office.settlement.settle(run, END);
+      await office.change(
+        `update runs set status = 'cancelled', cancel_reason = 'cancelled_by_person', finished_at = now() where status = 'queued'`,
+      );
+    }
+  });
+
   it('claims every run once when many claim at once', async () => {
     const pairs = await Promise.all(Array.from({ length: 40 }, () => office.pair(workspaceId)));
     for (const { agentId, taskId } of pairs) await office.wake(workspaceId, { agentId, on: { taskId } });

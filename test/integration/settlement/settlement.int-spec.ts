@@ -290,6 +290,23 @@ describe('an interruption', () => {
     ]);
   });
 
+  it('asked for by another host takes only what is no longer leased, judged under the lock', async () => {
+    const run = await office.started(workspaceId, await office.pair(workspaceId));
+    const take = () => office.settlement.settle(run, { kind: 'interrupted', cause: 'lost_lease' }, { ifLeaseEnded: true });
+    expect(await take()).toBe('stale');
+    expect(
+      await office.row(
+        `select status, (select late_result from run_attempts where run_id = r.id) as late from runs r where id = $1`,
+        run.runId,
+      ),
+    ).toEqual({
+      status: 'running',
+      late: null,
+    });
+    await office.change(`update runs set lease_expires_at = now() - interval '1 second' where id = $1`, run.runId);
+    expect(await take()).toBe('failed');
+  });
+
   it('loses to a stop that was committed before', async () => {
     const pair = await office.pair(workspaceId);
     const run = await office.started(workspaceId, pair);
