@@ -286,7 +286,41 @@ const OPERATIONS: Readonly<Record<string, () => Promise<() => Promise<unknown>>>
     const { agent } = await assigned();
     return () => command(`DELETE /api/v1/agents/${agent}`);
   },
+  'Mark fixed on a failed run': async () => {
+    const { run } = await failed();
+    return () => post(`workspaces/${workspace}/inbox/items/${run.runId}/dismiss`);
+  },
+  'Mark fixed on an automatic pause (one task)': async () => {
+    await paused();
+    return () => markFixed('agent_paused_after_failures');
+  },
+  'Mark fixed on interrupted runs (one task)': async () => {
+    const { run } = await running();
+    await settle(run, { kind: 'interrupted', cause: 'host_restart' });
+    return () => markFixed('runs_interrupted');
+  },
+  'a failed session is resumed': async () => {
+    const { run, task } = await failed();
+    return () => post(`tasks/${task}/sessions/${run.sessionId}/resume`);
+  },
+  'a failed session is started fresh': async () => {
+    const { run, task } = await failed();
+    return () => post(`tasks/${task}/sessions/${run.sessionId}/start-fresh`);
+  },
+  'a run fails for a passing reason and is tried again': async () => {
+    const { agent, run } = await running();
+    await office.rows(`update agent_instances set adapter = 'claude' where id = $1`, [agent]);
+    const payload = '{"code":-32603,"message":"Internal error: API Error: 529 Overloaded","data":{"errorKind":"server_error"}}';
+    const evidence = { executionId: run.executionId, acpSessionId: 'acp-1', phase: 'prompt', outputSeen: false, effectSeen: false };
+    return () => settle(run, { kind: 'error', payload, evidence } as unknown as Result);
+  },
 };
+
+async function markFixed(kind: string): Promise<void> {
+  const { body } = await office.ask(`GET /api/v1/workspaces/${workspace}/inbox`, { token: office.adminToken });
+  const item = (body.items as { id: string; kind: string }[]).find((one) => one.kind === kind);
+  await post(`workspaces/${workspace}/inbox/items/${item!.id}/dismiss`);
+}
 
 describe('docs/events.md', () => {
   const operations = tableUnder('Operations');
