@@ -41,7 +41,8 @@ describe('old events', () => {
     const ws = await aWorkspace(office);
     await past(ws, 5_000, 0);
     await prune();
-    expect(await kept(ws)).toEqual({ oldest: 5_001 - KEEP, last: 5_000, seqs: upTo(5_000, 5_001 - KEEP) });
+    // The office's own leader may be at the same workspace: the one leaves the rest to the other.
+    await expect.poll(() => kept(ws)).toEqual({ oldest: 5_001 - KEEP, last: 5_000, seqs: upTo(5_000, 5_001 - KEEP) });
   });
 
   it('are forgotten by age, and the young ones stay', async () => {
