@@ -7,6 +7,9 @@ import { failed } from '../halt.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 
+/** A name of the agent's making that can be kept: short, and text that PostgreSQL takes. */
+const isSessionId = (value: unknown): value is string => typeof value === 'string' && /^[^\0\p{Surrogate}]{1,1024}$/u.test(value);
+
 export interface OpenedSession {
   readonly acpSessionId: string;
   readonly loaded: boolean;
@@ -47,7 +50,7 @@ export class Conversation {
     if (answer.kind === 'malformed') throw failed(failurePayload.malformedFrame(answer.line));
     // Most answer without an id; one that answers with another id has moved the conversation there.
     const { sessionId } = answer.value;
-    const acpSessionId = typeof sessionId === 'string' && sessionId !== '' ? sessionId : wanted;
+    const acpSessionId = isSessionId(sessionId) ? sessionId : wanted;
     await this.applySettings(acpSessionId, answer.value, 'loaded');
     return { acpSessionId, loaded: true, loadFailure: null };
   }
@@ -55,7 +58,7 @@ export class Conversation {
   private async openNew(loadFailure: string | null): Promise<OpenedSession> {
     const { value, line } = await this.demand(methods.agent.session.new, this.place());
     const { sessionId } = value;
-    if (typeof sessionId !== 'string' || sessionId === '') throw failed(failurePayload.malformedFrame(line));
+    if (!isSessionId(sessionId)) throw failed(failurePayload.malformedFrame(line));
     await this.applySettings(sessionId, value, 'new');
     return { acpSessionId: sessionId, loaded: false, loadFailure };
   }

@@ -145,6 +145,9 @@ describe('an answer', () => {
     ['initialize', { initialize: [['reply', { hello: 1 }]] }, 'malformed_frame'],
     ['initialize in another version', { initialize: [['reply', { protocolVersion: 9 }]] }, 'protocol_version'],
     ['session/new', { 'session/new': [['reply', {}]] }, 'malformed_frame'],
+    ['session/new with a NUL', { 'session/new': [['reply', { sessionId: 'a\0b' }]] }, 'malformed_frame'],
+    ['session/new with half a character', { 'session/new': [['reply', { sessionId: 'a\ud800' }]] }, 'malformed_frame'],
+    ['session/new without end', { 'session/new': [['reply', { sessionId: 'a'.repeat(1_025) }]] }, 'malformed_frame'],
     ['session/prompt', { 'session/prompt': [['line', '{"jsonrpc":"2.0","id":2}']] }, 'malformed_frame'],
     ['session/prompt with a list', { 'session/prompt': [['reply', [1]]] }, 'malformed_frame'],
   ])('of the wrong shape to %s is said to be one', async (_what, deeds, kind) => {
