@@ -1,3 +1,4 @@
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
 import { makeWorkerUtils, run as runGraphile, Logger } from 'graphile-worker';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -5,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { AppModule } from '../../src/app.module.js';
+
 import { AgentRuntime } from '../../src/execution/agent-runtime.js';
 import { THE_SYSTEM } from '../../src/platform/actor.js';
 import { readSettings } from '../../src/platform/config/office-settings.js';
@@ -14,6 +16,7 @@ import { newId } from '../../src/platform/ids.js';
 import { loggerFor } from '../../src/platform/logging/office-logger.js';
 import { OfficeHost } from '../../src/platform/office-host.js';
 import { WakeService } from '../../src/runs/wake.service.js';
+import { OfficeSocketAdapter } from '../../src/realtime/office-socket.adapter.js';
 import { Scheduler } from '../../src/scheduler/scheduler.service.js';
 import { furnish, type Pair } from './furnish.js';
 import { percentile, type Bench, type BenchPlace, type Figure } from './figures.js';
@@ -92,7 +95,8 @@ async function openOffice(url: string) {
     .useValue(runtime)
     .setLogger(loggerFor(settings))
     .compile();
-  const app = testing.createNestApplication(new OfficeHttpAdapter());
+  const app = testing.createNestApplication<NestFastifyApplication>(new OfficeHttpAdapter());
+  app.useWebSocketAdapter(new OfficeSocketAdapter(app));
   return {
     runtime,
     wakes: app.get(WakeService),
