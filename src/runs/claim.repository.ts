@@ -131,9 +131,11 @@ const READ_INPUTS = `
         from task_blockers b join tasks blocker on blocker.id = b.blocker_id
        where b.task_id = r.task_id and ${IS_OPEN_BLOCKER}
       ) blockers on true
+    -- A CASE again, so that PostgreSQL expects to find it soon and walks the task's runs back, not reads and sorts them all.
     left join lateral (
       select p.status in ('failed', 'timed_out') as failed from runs p
-       where p.task_id = r.task_id and p.agent_id = r.agent_id and p.id <> r.id and p.launched_at is not null
+       where p.task_id = r.task_id
+         and case when p.agent_id = r.agent_id and p.id <> r.id and p.launched_at is not null then true else false end
        order by p.id desc limit 1) last on true
    where r.workspace_id = $1 and r.id = any($2::uuid[])
      -- Another claim may have taken this very task for another agent before we got its lock.

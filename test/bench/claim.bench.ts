@@ -53,8 +53,10 @@ export const claimBench: Bench = {
       const empty = await claimMs(dataSource, pairs.slice(0, 220));
       const { workspaceId } = pairs[0]!;
       await filler.query(
-        `insert into runs (id, workspace_id, agent_id, task_id, status, reason, wake_class, entitlement, finished_at, requested_at)
-         select gen_random_uuid(), $1, t.assignee_agent_instance_id, t.id, 'completed', 'task_assigned', 1, 'assignee', now(), now() - interval '1 day'
+        `insert into runs (id, workspace_id, agent_id, task_id, status, reason, wake_class, entitlement, claimed_at, launched_at, started_at,
+                           finished_at, requested_at)
+         select gen_random_uuid(), $1, t.assignee_agent_instance_id, t.id, 'completed', 'task_assigned', 1, 'assignee', now(), now(), now(),
+                now(), now() - interval '1 day'
            from generate_series(1, $2::int) n join lateral (
              select id, assignee_agent_instance_id from tasks where workspace_id = $1 and number = 1 + n % 400) t on true`,
         [workspaceId, finished],
