@@ -1,14 +1,12 @@
 import { Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
-import pg from 'pg';
 import { DataSource } from 'typeorm';
-import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
 import { Clock } from '../clock/clock.js';
 import { DatabaseOutage } from './database-outage.js';
+import { dedicatedClient, endSoon } from './dedicated-client.js';
 import { NUDGE_CHANNEL, Nudges } from './nudges.js';
 
 /** A connection that only listens never notices by itself that the other end vanished. */
 const ARE_YOU_THERE_MS = 30_000;
-const DEADLINE_MS = 5_000;
 
 /** Hears the nudges of other servers, on a connection of its own: one from the pool would not stay. */
 @Injectable()
@@ -52,14 +50,7 @@ export class NudgeListener implements OnApplicationBootstrap, BeforeApplicationS
 
   /** Returns when told to stop; throws when the connection is lost. */
   private async listen(signal: AbortSignal): Promise<void> {
-    const { url } = this.dataSource.options as PostgresDataSourceOptions;
-    const client = new pg.Client({
-      connectionString: url,
-      application_name: 'agent-office nudges',
-      keepAlive: true,
-      connectionTimeoutMillis: DEADLINE_MS,
-      query_timeout: DEADLINE_MS,
-    });
+    const client = dedicatedClient(this.dataSource, 'nudges');
     const lost = new Promise<never>((_resolve, reject) => {
       client.on('error', reject);
       client.on('end', () => reject(new Error('Connection terminated')));
@@ -77,7 +68,7 @@ export class NudgeListener implements OnApplicationBootstrap, BeforeApplicationS
         if (!signal.aborted) await Promise.race([lost, client.query('select 1')]);
       }
     } finally {
-      await Promise.race([client.end().catch(() => undefined), this.clock.sleep(1_000)]);
+      await endSoon(client, this.clock);
     }
   }
 }

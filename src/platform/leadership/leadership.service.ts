@@ -1,9 +1,8 @@
 import { Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
-import pg from 'pg';
 import { DataSource } from 'typeorm';
-import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
 import { Clock } from '../clock/clock.js';
 import { DatabaseOutage } from '../database/database-outage.js';
+import { dedicatedClient, endSoon } from '../database/dedicated-client.js';
 
 /** Something that one server at a time does for all. */
 export interface LeaderWork {
@@ -21,7 +20,6 @@ export interface LeaderWork {
 const LOCK = `hashtext('agent-office'), hashtext('leader')`;
 /** How soon a server takes over, and how often the leader makes sure that it still is. */
 const LOOK_EVERY_MS = 5_000;
-const DEADLINE_MS = 5_000;
 
 /**
  * Which server leads: the one that holds a session-level advisory lock, on a connection of its own that it is lost with.
@@ -73,14 +71,7 @@ export class Leadership implements OnApplicationBootstrap, BeforeApplicationShut
 
   /** Returns when told to stop; throws when the connection is lost. */
   private async standForElection(signal: AbortSignal): Promise<void> {
-    const { url } = this.dataSource.options as PostgresDataSourceOptions;
-    const client = new pg.Client({
-      connectionString: url,
-      application_name: 'agent-office leader',
-      keepAlive: true,
-      connectionTimeoutMillis: DEADLINE_MS,
-      query_timeout: DEADLINE_MS,
-    });
+    const client = dedicatedClient(this.dataSource, 'leader');
     const term = new AbortController();
     // The connection may break under the work: nothing may go on then.
     client.on('error', () => term.abort());
@@ -108,7 +99,7 @@ export class Leadership implements OnApplicationBootstrap, BeforeApplicationShut
       await terms;
       this.isLeading = false;
       // The lock goes with the connection, and only now that nothing is done in its name.
-      await Promise.race([client.end().catch(() => undefined), this.clock.sleep(1_000)]);
+      await endSoon(client, this.clock);
     }
   }
 
