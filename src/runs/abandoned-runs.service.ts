@@ -1,15 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
-
-/** A running run whose owner is gone; the names a settlement needs. */
-export interface AbandonedRun {
-  readonly runId: string;
-  readonly generation: number;
-  readonly workspaceId: string;
-  readonly agentId: string;
-  readonly taskId: string | null;
-  readonly sessionId: string;
-}
+import type { FencedRun } from './fenced-run.js';
 
 const FIELDS = `id as "runId", generation, workspace_id as "workspaceId", agent_id as "agentId", task_id as "taskId", session_id as "sessionId"`;
 const BATCH = 200;
@@ -20,7 +11,7 @@ export class AbandonedRuns {
   constructor(private readonly unitOfWork: UnitOfWork) {}
 
   /** Of this host, from before it was started: nobody can be running them (the data dir is locked). */
-  ofEarlierBoots(hostId: string, bootId: string): Promise<AbandonedRun[]> {
+  ofEarlierBoots(hostId: string, bootId: string): Promise<FencedRun[]> {
     return this.unitOfWork.read(
       `select ${FIELDS} from runs where status = 'running' and lease_host_id = $1 and lease_boot_id <> $2 order by id limit ${BATCH}`,
       [hostId, bootId],
@@ -28,14 +19,14 @@ export class AbandonedRuns {
   }
 
   /** Of other hosts, whose lease has ended by the database's clock. */
-  byOtherHosts(hostId: string): Promise<AbandonedRun[]> {
+  byOtherHosts(hostId: string): Promise<FencedRun[]> {
     return this.unitOfWork.read(
       `select ${FIELDS} from runs where status = 'running' and lease_host_id <> $1 and lease_expires_at < now() order by id limit ${BATCH}`,
       [hostId],
     );
   }
 
-  ofRuns(runIds: readonly string[]): Promise<AbandonedRun[]> {
+  ofRuns(runIds: readonly string[]): Promise<FencedRun[]> {
     return this.unitOfWork.read(`select ${FIELDS} from runs where status = 'running' and id = any($1::uuid[]) order by id limit ${BATCH}`, [
       runIds,
     ]);

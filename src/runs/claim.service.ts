@@ -7,6 +7,7 @@ import { newId } from '../platform/ids.js';
 import type { ClaimedRun, ClaimInput, ClaimWrite } from './claim.js';
 import { ClaimRepository, type ClaimPlace } from './claim.repository.js';
 import { composePrompt, type Prompt } from './domain/prompt.js';
+import type { FencedRun } from './fenced-run.js';
 import { judgeStaleness, type CancelledAsStale, type Staleness } from './domain/staleness.js';
 
 export interface ClaimRequest extends ClaimPlace {
@@ -19,19 +20,9 @@ export interface ClaimResult {
   /** Runs that were looked at and found worthless. */
   readonly cancelled: number;
   /** Retries that are too old (contract 4); whoever claims gives them up, in transactions of their own. */
-  readonly tooOld: readonly OldRetry[];
+  readonly tooOld: readonly FencedRun[];
   /** True when the claim stopped at its limit or cleared something away: look again at once. */
   readonly mayHaveMore: boolean;
-}
-
-/** The names a settlement needs. */
-export interface OldRetry {
-  readonly runId: string;
-  readonly generation: number;
-  readonly workspaceId: string;
-  readonly agentId: string;
-  readonly taskId: string | null;
-  readonly sessionId: string;
 }
 
 interface Prepared {
@@ -184,7 +175,7 @@ function prepare(request: ClaimRequest, input: ClaimInput, staleness: Staleness)
   return { input, staleness, prompt, write };
 }
 
-const oldRetry = (workspaceId: string, input: ClaimInput): OldRetry => ({
+const oldRetry = (workspaceId: string, input: ClaimInput): FencedRun => ({
   runId: input.run_id,
   generation: input.generation,
   workspaceId,

@@ -1,6 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { OfficeHost } from '../platform/office-host.js';
-import { AbandonedRuns, type AbandonedRun } from '../runs/abandoned-runs.service.js';
+import { AbandonedRuns } from '../runs/abandoned-runs.service.js';
+import type { FencedRun } from '../runs/fenced-run.js';
 import type { Settled } from '../settlement/domain/ending.js';
 import { SettlementService } from '../settlement/settlement.service.js';
 import { Persistence } from './persistence.js';
@@ -37,7 +38,7 @@ export class BootRecovery {
     if (Object.keys(counts).length > 0) this.logger.warn(counts, 'runs of an earlier start settled');
   }
 
-  private async settle(run: AbandonedRun): Promise<Settled | 'unsettled'> {
+  private async settle(run: FencedRun): Promise<Settled | 'unsettled'> {
     try {
       return await this.persistence.untilHeard(() => this.settlement.settle(run, { kind: 'interrupted', cause: 'host_restart' }));
     } catch (error) {

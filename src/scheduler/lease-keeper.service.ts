@@ -8,7 +8,8 @@ import { DatabaseOutage } from '../platform/database/database-outage.js';
 import { Nudges } from '../platform/database/nudges.js';
 import { isUnavailable } from '../platform/database/sqlstate.js';
 import { OfficeHost } from '../platform/office-host.js';
-import { AbandonedRuns, type AbandonedRun } from '../runs/abandoned-runs.service.js';
+import { AbandonedRuns } from '../runs/abandoned-runs.service.js';
+import type { FencedRun } from '../runs/fenced-run.js';
 import { StoredWakes } from '../runs/stored-wakes.service.js';
 import { RunOwnership } from '../runs/run-ownership.service.js';
 import { SettlementService } from '../settlement/settlement.service.js';
@@ -150,7 +151,7 @@ export class LeaseKeeper {
   }
 
   /** One that cannot be settled must not keep the others waiting; it is met again at the next renewal. */
-  private async settleOne(run: AbandonedRun, only: { ifLeaseEnded?: boolean }): Promise<void> {
+  private async settleOne(run: FencedRun, only: { ifLeaseEnded?: boolean }): Promise<void> {
     try {
       const settled = await this.settlement.settle(run, { kind: 'interrupted', cause: 'lost_lease' }, only);
       if (settled !== 'stale') this.logger.warn({ run_id: run.runId, generation: run.generation, settled }, 'run without an owner settled');

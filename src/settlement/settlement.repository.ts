@@ -2,18 +2,13 @@ import { Injectable } from '@nestjs/common';
 import type { Tx } from '../platform/database/tx.js';
 import { SYSTEM_USER_ID } from '../platform/ids.js';
 import { OPEN_FAILURE } from '../inbox/open-items.sql.js';
+import type { FencedRun } from '../runs/fenced-run.js';
 import { conversationBegan } from '../runs/run-ownership.service.js';
 import { storableJson } from '../platform/text/storable.js';
 import type { SessionState } from '../sessions/domain/session-state.js';
 
-/** The fencing pair and the rows that belong to it, as the claim knew them. */
-export interface SettledRun {
-  readonly runId: string;
-  readonly generation: number;
-  readonly workspaceId: string;
-  readonly agentId: string;
-  readonly taskId: string | null;
-  readonly sessionId: string;
+/** A run to be settled. */
+export interface SettledRun extends FencedRun {
   /** The ACP session that this attempt began, where its start was not worth a commit of its own any more. */
   readonly unrecordedStart?: string | undefined;
 }
