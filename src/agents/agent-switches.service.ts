@@ -38,8 +38,7 @@ export class AgentSwitches {
   unpause(workspaceId: string, agentId: string): Promise<AgentView> {
     return this.press(workspaceId, agentId, async (tx, agent) => {
       if (agent.pause_source === null) return false;
-      const closedPauseId = await this.agents.closePause(tx, agent, 'unpaused');
-      await this.agents.clearPause(tx, agent);
+      const closedPauseId = await this.agents.endPause(tx, agent, 'unpaused');
       await this.reactions.unpaused(tx, { id: agent.id, closedPauseId });
       tx.nudge('work');
       return true;

@@ -30,6 +30,9 @@ export interface AgentRow {
   readonly updated_at: Date;
 }
 
+/** An agent and the pause it is in. */
+export type SeenPause = Pick<AgentRow, 'id' | 'workspace_id' | 'pause_source' | 'current_pause_id'>;
+
 export interface WholeAgentRow extends AgentRow {
   readonly adapter_config: AdapterConfig;
   readonly permissions: AgentPermissions;
@@ -235,18 +238,25 @@ export class AgentRepository {
     );
   }
 
-  /** Whatever had waited for this may wait no longer for its age: `unblocked_at` is when it could first run again. */
-  async clearPause(tx: Tx, agent: AgentRow): Promise<void> {
+  /**
+   * Ends the very pause that the locked agent was seen in, and its episode; answers the id of that, or null when none was open.
+   * Mark fixed begins the count of failures anew, an unpause keeps it (contract 8). `unblocked_at`: what waited behind the pause
+   * did not grow old by its own fault.
+   */
+  async endPause(tx: Tx, agent: SeenPause, by: 'unpaused' | 'mark_fixed'): Promise<string | null> {
     await tx.query(
       `update agent_instances
-          set pause_reason = null, pause_source = null, paused_at = null, current_pause_id = null, unblocked_at = now(), updated_at = now()
-        where workspace_id = $1 and id = $2`,
-      [agent.workspace_id, agent.id],
+          set pause_reason = null, pause_source = null, paused_at = null, current_pause_id = null,
+              consecutive_failures = case when $5 = 'mark_fixed' then 0 else consecutive_failures end,
+              unblocked_at = now(), updated_at = now()
+        where workspace_id = $1 and id = $2 and current_pause_id is not distinct from $3 and pause_source = $4`,
+      [agent.workspace_id, agent.id, agent.current_pause_id, agent.pause_source, by],
     );
+    return this.closePause(tx, agent, by);
   }
 
   /** Closes the episode the agent is in; answers its id, or null when there was none open. */
-  async closePause(tx: Tx, agent: AgentRow, by: 'unpaused' | 'archived'): Promise<string | null> {
+  async closePause(tx: Tx, agent: SeenPause, by: 'unpaused' | 'mark_fixed' | 'archived'): Promise<string | null> {
     const [closed] = await tx.query<{ id: string }>(
       `update agent_pauses set closed_at = now(), closed_by = $3
         where workspace_id = $1 and id = $2 and closed_at is null returning id`,

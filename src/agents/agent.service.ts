@@ -4,7 +4,7 @@ import type { Reading } from '../platform/database/reading.js';
 import { OfficeError } from '../platform/errors/office-error.js';
 import { AgentReadings } from './agent-readings.js';
 import { AgentRepository } from './agent.repository.js';
-import type { WholeAgentRow } from './agent.repository.js';
+import type { SeenPause, WholeAgentRow } from './agent.repository.js';
 import type { ListedAgentView } from './agent.view.js';
 import { viewListedAgent } from './agent.view.js';
 import { statusOf } from './domain/agent-status.js';
@@ -47,6 +47,11 @@ export class AgentService {
   async idsOfHandles(db: Reading, workspaceId: string, handles: readonly string[]): Promise<string[]> {
     if (handles.length === 0) return [];
     return (await this.agents.byHandles(db, workspaceId, handles)).map(({ id }) => id);
+  }
+
+  /** Ends the pause a locked agent is in: see `AgentRepository.endPause`. */
+  endPause(tx: Tx, agent: SeenPause, by: 'mark_fixed'): Promise<string | null> {
+    return this.agents.endPause(tx, agent, by);
   }
 
   /** Tells how the agent stands now, once everything else of the transaction has been written. */

@@ -1,7 +1,7 @@
 import type { ItemKind } from '../inbox/domain/item-title.js';
 import type { Tx } from '../platform/database/tx.js';
 import type { Skip } from './domain/skip.js';
-import { keyOf, taskOf, type Held } from './pair-locks.js';
+import { keyOf, pairOf, taskOf, type Held } from './pair-locks.js';
 import type { FailedPair, PairRecovery } from './pair-recovery.service.js';
 
 /** What a press of Mark fixed did; the desk adds what the runs wait for. */
@@ -32,9 +32,9 @@ export async function failedPairsOf(tx: Tx, runIds: readonly string[]): Promise<
     runIds,
   ]);
   const pairs = new Map<string, FailedPair>();
-  for (const { agent_id: agentId, task_id, scope, entitlement, session_id } of runs) {
-    const pair = task_id === null ? { agentId, scope: scope! } : { agentId, taskId: task_id };
-    pairs.set(keyOf(pair), { pair, entitlement, sessionId: task_id === null ? session_id : null });
+  for (const run of runs) {
+    const pair = pairOf(run);
+    pairs.set(keyOf(pair), { pair, entitlement: run.entitlement, sessionId: run.task_id === null ? run.session_id : null });
   }
   return [...pairs.values()];
 }

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { AgentService } from '../agents/agent.service.js';
 import { statusOf } from '../agents/domain/agent-status.js';
 import { Dismissals, tellPause, type PauseEpisode } from '../inbox/dismissals.service.js';
 import type { Tx } from '../platform/database/tx.js';
@@ -19,6 +20,7 @@ export class PauseFixing implements Fixing {
   constructor(
     private readonly recovery: PairRecovery,
     private readonly dismissals: Dismissals,
+    private readonly agents: AgentService,
   ) {}
 
   async fix(tx: Tx, pauseId: string, userId: string): Promise<Fixed> {
@@ -56,19 +58,10 @@ export class PauseFixing implements Fixing {
     return episode!;
   }
 
-  /** And set. `unblocked_at`: what waited behind the pause did not grow old by its own fault. */
+  /** And set. */
   private async clear(tx: Tx, episode: Episode, agent: HeldAgent, userId: string): Promise<void> {
-    await tx.query(
-      `update agent_instances
-          set pause_reason = null, pause_source = null, paused_at = null, current_pause_id = null, consecutive_failures = 0,
-              unblocked_at = now(), updated_at = now()
-        where workspace_id = $1 and id = $2 and current_pause_id = $3 and pause_source = 'auto'`,
-      [tx.workspaceId, agent.id, episode.id],
-    );
-    await tx.query(
-      `update agent_pauses set closed_at = now(), closed_by = 'mark_fixed' where workspace_id = $1 and id = $2 and closed_at is null`,
-      [tx.workspaceId, episode.id],
-    );
+    const pause = { id: agent.id, workspace_id: tx.workspaceId!, pause_source: 'auto', current_pause_id: episode.id } as const;
+    await this.agents.endPause(tx, pause, 'mark_fixed');
     await this.dismissals.dismiss(tx, this.kind, episode.id, { userId });
     tx.nudge('work');
     tellPause(tx, episode, 'resolved');

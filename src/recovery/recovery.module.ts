@@ -1,5 +1,6 @@
 import { Global, Module } from '@nestjs/common';
 import { AccessModule } from '../access/access.module.js';
+import { AgentModule } from '../agents/agent.module.js';
 import { AgentReactions } from '../agents/agent-reactions.js';
 import { AgentReadings } from '../agents/agent-readings.js';
 import { InboxAgentReadings } from '../inbox/inbox-agent-readings.js';
@@ -28,7 +29,7 @@ import { WorkspaceSwitch } from './workspace-switch.service.js';
 /** What people do about runs, and what changes of tasks and agents do to them. Fills the ports of the rooms below. */
 @Global()
 @Module({
-  imports: [AccessModule, InboxModule, RunModule, SessionModule],
+  imports: [AccessModule, AgentModule, InboxModule, RunModule, SessionModule],
   controllers: [ProviderHoldController, RecoveryController, RunCommandsController],
   providers: [
     FailedRunFixing,
