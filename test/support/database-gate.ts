@@ -8,6 +8,9 @@ export interface DatabaseGate {
   shut(): Promise<void>;
   /** Lets nothing through any more without a word, like a network that vanished. */
   hang(): void;
+  /** What is sent from now on arrives when it thaws, goodbyes included. */
+  freeze(): void;
+  thaw(): void;
   /** As if nothing had been. */
   open(): Promise<void>;
   close(): Promise<void>;
@@ -18,6 +21,8 @@ export async function openDatabaseGate(databaseUrl: string): Promise<DatabaseGat
   const target = new URL(databaseUrl);
   const sockets = new Set<Socket>();
   let hanging = false;
+  let frozen = false;
+  const late: [Socket, Buffer][] = [];
   const server = createServer((inner) => {
     const outer = connect(Number(target.port), target.hostname);
     for (const [from, to] of [
@@ -25,11 +30,14 @@ export async function openDatabaseGate(databaseUrl: string): Promise<DatabaseGat
       [outer, inner],
     ] as const) {
       sockets.add(from);
-      from.on('data', (chunk: Buffer) => void (hanging || to.write(chunk)));
+      from.on('data', (chunk: Buffer) => {
+        if (frozen) late.push([to, chunk]);
+        else if (!hanging) to.write(chunk);
+      });
       from.on('error', () => to.destroy());
       from.on('close', () => {
         sockets.delete(from);
-        to.destroy();
+        if (!frozen) to.destroy();
       });
     }
   });
@@ -48,6 +56,11 @@ export async function openDatabaseGate(databaseUrl: string): Promise<DatabaseGat
     url: url.href,
     shut,
     hang: () => void (hanging = true),
+    freeze: () => void (frozen = true),
+    thaw: () => {
+      frozen = false;
+      for (const [to, chunk] of late.splice(0)) if (!to.destroyed) to.write(chunk);
+    },
     open: async () => {
       if (hanging) for (const socket of sockets) socket.destroy();
       hanging = false;

@@ -15,9 +15,23 @@ import { SettlementService } from '../../src/settlement/settlement.service.js';
 import type { Settled } from '../../src/settlement/domain/ending.js';
 import { TaskModule } from '../../src/tasks/task.module.js';
 import { WorkflowModule } from '../../src/workflow/workflow.module.js';
+import { failureOf } from './failing-runs.js';
 import { openFrontDesk } from './front-desk.js';
 import { anAgent, aTask } from './office-rooms.js';
 import type { Answer, OfficeApp } from './office-app.js';
+
+/** The office without its scheduler, dashboard and socket, for tests that claim by themselves. */
+export const OFFICE_ROOMS = [
+  WorkflowModule,
+  AgentModule,
+  TaskModule,
+  SessionModule,
+  RunModule,
+  InboxModule,
+  SettlementModule,
+  LiveRunsModule,
+  RecoveryModule,
+];
 
 export const PAYLOAD = `{"code":-32603,"message":"Internal error","data":{"message":"model gone"}}`;
 
@@ -50,18 +64,7 @@ export class RecoveryOffice {
   static async open(env: Readonly<Record<string, string>> = {}): Promise<RecoveryOffice> {
     const app = await openFrontDesk({
       env,
-      modules: [
-        WorkflowModule,
-        AgentModule,
-        TaskModule,
-        SessionModule,
-        RunModule,
-        InboxModule,
-        SettlementModule,
-        LiveRunsModule,
-        RecoveryModule,
-        DashboardModule,
-      ],
+      modules: [...OFFICE_ROOMS, DashboardModule],
       providers: [],
     });
     const office = new RecoveryOffice(app);
@@ -142,21 +145,7 @@ export class RecoveryOffice {
   }
 
   fail(run: ClaimedRun, payload = PAYLOAD): Promise<Settled> {
-    return this.settle(run, {
-      kind: 'error',
-      payload,
-      evidence: {
-        executionId: run.executionId,
-        acpSessionId: run.acpSessionId,
-        phase: 'prompt',
-        outputSeen: false,
-        effectSeen: false,
-        exit: null,
-        stderrTail: '',
-        stdoutNoise: '',
-        record: null,
-      },
-    });
+    return this.settle(run, failureOf(run, payload, { acpSessionId: run.acpSessionId }));
   }
 
   complete(run: ClaimedRun): Promise<Settled> {

@@ -1,23 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { AgentModule } from '../../../src/agents/agent.module.js';
-import { InboxModule } from '../../../src/inbox/inbox.module.js';
 import { newId } from '../../../src/platform/ids.js';
-import { RecoveryModule } from '../../../src/recovery/recovery.module.js';
 import type { ClaimedRun } from '../../../src/runs/claim.js';
 import { ClaimService } from '../../../src/runs/claim.service.js';
-import { RunModule } from '../../../src/runs/run.module.js';
 import { RunOwnership } from '../../../src/runs/run-ownership.service.js';
-import { LiveRunsModule } from '../../../src/scheduler/live-runs.module.js';
-import { SessionModule } from '../../../src/sessions/session.module.js';
 import type { Result } from '../../../src/settlement/domain/ending.js';
-import { SettlementModule } from '../../../src/settlement/settlement.module.js';
 import { SettlementService } from '../../../src/settlement/settlement.service.js';
-import { TaskModule } from '../../../src/tasks/task.module.js';
-import { WorkflowModule } from '../../../src/workflow/workflow.module.js';
 import { aWorkspace } from '../../support/front-desk.js';
 import { anAgent, aTask } from '../../support/office-rooms.js';
+import { OFFICE_ROOMS } from '../../support/recovery-office.js';
 import { openSocketOffice, RawClient, type SocketOffice } from '../../support/socket-office.js';
 
 const DOCUMENT = readFileSync(join(import.meta.dirname, '..', '..', '..', 'docs', 'events.md'), 'utf8');
@@ -34,17 +26,7 @@ let listener: RawClient;
 
 beforeAll(async () => {
   office = await openSocketOffice({
-    modules: [
-      WorkflowModule,
-      AgentModule,
-      TaskModule,
-      SessionModule,
-      RunModule,
-      InboxModule,
-      SettlementModule,
-      LiveRunsModule,
-      RecoveryModule,
-    ],
+    modules: OFFICE_ROOMS,
     providers: [],
   });
   await office.rows(`insert into hosts (id, boot_id, name, adapters, max_executions) values ($1, $2, 'den', '{mock}', 100)`, [

@@ -3,6 +3,7 @@ import type { Outcome } from '../../../src/execution/agent-runtime.js';
 import type { ClaimedRun } from '../../../src/runs/claim.js';
 import type { Result } from '../../../src/settlement/domain/ending.js';
 import { AnOffice } from '../../support/an-office.js';
+import { evidenceOf, failureOf } from '../../support/failing-runs.js';
 
 let office: AnOffice;
 let workspaceId: string;
@@ -16,18 +17,7 @@ beforeEach(async () => {
 
 const END: Outcome = { kind: 'turn_ended', stopReason: 'end_turn', usage: null, lastMessage: null };
 const PAYLOAD = `{"code":-32603,"message":"Internal error","data":{"message":"model gone"}}`;
-const evidenceOf = (run: ClaimedRun) => ({
-  executionId: run.executionId,
-  acpSessionId: run.acpSessionId,
-  phase: 'prompt' as const,
-  outputSeen: false,
-  effectSeen: false,
-  exit: null,
-  stderrTail: '',
-  stdoutNoise: '',
-  record: null,
-});
-const errorOf = (run: ClaimedRun, payload = PAYLOAD): Outcome => ({ kind: 'error', payload, evidence: evidenceOf(run) });
+const errorOf = (run: ClaimedRun, payload = PAYLOAD): Outcome => failureOf(run, payload, { acpSessionId: run.acpSessionId });
 
 const fail = async (pair: { agentId: string; taskId: string }): Promise<string> => {
   await office.change(
@@ -126,7 +116,7 @@ describe('a run’s end', () => {
     const pair = await office.pair(workspaceId);
     const run = await office.started(workspaceId, pair);
     const seq = await lastSeq();
-    const result: Result = { kind, payload: PAYLOAD, evidence: evidenceOf(run) };
+    const result: Result = { kind, payload: PAYLOAD, evidence: evidenceOf(run, { acpSessionId: run.acpSessionId }) };
     expect(await office.settlement.settle(run, result)).toBe(status);
     expect(
       await office.row(
