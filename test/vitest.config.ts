@@ -1,7 +1,15 @@
 import { defineConfig } from 'vitest/config';
 
 /** Three rings: rules (no I/O), rooms against real PostgreSQL, the office through its front door with real processes. */
-const shared = { pool: 'forks', testTimeout: 30_000, hookTimeout: 60_000, root: '.' } as const;
+const shared = {
+  pool: 'forks',
+  testTimeout: 30_000,
+  hookTimeout: 60_000,
+  root: '.',
+  // Where everything is at stake on one run, a test that fails by chance is named in red at the end rather than ending it.
+  // Nowhere else: by hand a test that fails once has failed.
+  retry: process.env.CI ? 1 : 0,
+} as const;
 
 export default defineConfig({
   test: {

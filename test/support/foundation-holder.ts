@@ -15,7 +15,10 @@ try {
   const { host, databaseUrl } = foundation;
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 2 });
   pool.on('error', () => undefined);
-  await pool.query('create table if not exists written (boot uuid not null, n integer not null)');
+  // "If not exists" does not keep two servers of one database from creating it at once, and then one of them fails.
+  await pool.query(
+    `begin; select pg_advisory_xact_lock(1); create table if not exists written (boot uuid not null, n integer not null); commit`,
+  );
   let stopping = false;
   process.once('SIGTERM', () => (stopping = true));
   say({ ready: true, ms: Math.round(performance.now() - since), host, databaseUrl });
