@@ -5,6 +5,7 @@ import { InboxAndInterruptions1796000000004 } from './1796000000004-inbox-and-in
 import { Recovery1796000000021 } from './1796000000021-recovery.js';
 import { EventFloor1796000000031 } from './1796000000031-event-floor.js';
 import { Diagnosis1796000000051 } from './1796000000051-diagnosis.js';
+import { Projects1796000000101 } from './1796000000101-projects.js';
 
 /** Every migration, oldest first, by hand: a glob would load nothing, quietly, wherever TypeScript is not compiled ahead. */
 export const migrations = [
@@ -15,4 +16,5 @@ export const migrations = [
   Recovery1796000000021,
   EventFloor1796000000031,
   Diagnosis1796000000051,
+  Projects1796000000101,
 ];

@@ -27,6 +27,7 @@ import { TaskCommentEntity } from './tasks/task-comment.entity.js';
 import { TaskStateChangeEntity } from './tasks/task-state-change.entity.js';
 import { TaskStepTransitionEntity } from './tasks/task-step-transition.entity.js';
 import { TaskEntity } from './tasks/task.entity.js';
+import { ProjectEntity } from './workflow/project.entity.js';
 import { WorkflowStepEntity } from './workflow/workflow-step.entity.js';
 import { WorkflowEntity } from './workflow/workflow.entity.js';
 import { HostEntity } from './workspaces/host.entity.js';
@@ -50,6 +51,7 @@ const entities = [
   AgentPauseEntity,
   WorkflowEntity,
   WorkflowStepEntity,
+  ProjectEntity,
   TaskEntity,
   TaskStateChangeEntity,
   TaskStepTransitionEntity,

@@ -1,5 +1,6 @@
 import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn, Unique } from 'typeorm';
 import { AgentEntity } from '../agents/agent.entity.js';
+import { ProjectEntity } from '../workflow/project.entity.js';
 import { WorkflowStepEntity } from '../workflow/workflow-step.entity.js';
 import { WorkflowEntity } from '../workflow/workflow.entity.js';
 import { WorkspaceEntity } from '../workspaces/workspace.entity.js';
@@ -11,6 +12,7 @@ import { WorkspaceEntity } from '../workspaces/workspace.entity.js';
 @Index('tasks_by_assignee', ['assigneeAgentInstanceId', 'id'])
 @Index('tasks_by_parent', ['parentId'], { where: `parent_id is not null` })
 @Index('tasks_by_step', ['stepId'])
+@Index('tasks_by_project', ['projectId'], { where: `project_id is not null` })
 @Check('tasks_state_known', `state in ('TODO', 'IN_PROGRESS', 'REVIEW', 'BLOCKED', 'DONE', 'CANCELLED')`)
 @Check('tasks_priority_range', `priority between 0 and 4`)
 @Check('tasks_created_by_known', `created_by_kind in ('user', 'agent', 'system')`)
@@ -20,6 +22,7 @@ import { WorkspaceEntity } from '../workspaces/workspace.entity.js';
 @ForeignKey(() => TaskEntity, ['workspaceId', 'parentId'], ['workspaceId', 'id'], { name: 'tasks_parent_exists' })
 @ForeignKey(() => WorkflowEntity, ['workspaceId', 'workflowId'], ['workspaceId', 'id'], { name: 'tasks_workflow_exists' })
 @ForeignKey(() => WorkflowStepEntity, ['workspaceId', 'stepId'], ['workspaceId', 'id'], { name: 'tasks_step_exists' })
+@ForeignKey(() => ProjectEntity, ['workspaceId', 'projectId'], ['workspaceId', 'id'], { name: 'tasks_project_exists' })
 export class TaskEntity {
   @PrimaryColumn('uuid') readonly id!: string;
   @Column('uuid') readonly workspaceId!: string;
@@ -31,6 +34,7 @@ export class TaskEntity {
   @Column('integer', { default: 0 }) priority!: number;
   @Column('uuid') workflowId!: string;
   @Column('uuid') stepId!: string;
+  @Column('uuid', { nullable: true }) projectId!: string | null;
   @Column('timestamptz', { default: () => 'now()' }) stepEnteredAt!: Date;
   @Column('uuid', { nullable: true }) assigneeAgentInstanceId!: string | null;
   @Column('uuid', { nullable: true }) parentId!: string | null;

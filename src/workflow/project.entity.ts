@@ -1,0 +1,15 @@
+import { Column, Entity, ForeignKey, PrimaryColumn, Unique } from 'typeorm';
+import { WorkspaceEntity } from '../workspaces/workspace.entity.js';
+
+/** A named group of tasks. A task of a project is an Office task whatever its workflow (contract 9). */
+@Entity('projects')
+@Unique('projects_once_per_workspace', ['workspaceId', 'id'])
+@ForeignKey(() => WorkspaceEntity, ['workspaceId'], ['id'], { name: 'projects_workspace_exists' })
+export class ProjectEntity {
+  @PrimaryColumn('uuid') readonly id!: string;
+  @Column('uuid') readonly workspaceId!: string;
+  @Column('text') name!: string;
+  @Column('text', { nullable: true }) description!: string | null;
+  @Column('timestamptz', { default: () => 'now()' }) readonly createdAt!: Date;
+  @Column('timestamptz', { default: () => 'now()' }) updatedAt!: Date;
+}
