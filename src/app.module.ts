@@ -13,6 +13,7 @@ import type { OfficeHost } from './platform/office-host.js';
 import { PlatformModule } from './platform/platform.module.js';
 import { RealtimeModule } from './realtime/realtime.module.js';
 import { RecoveryModule } from './recovery/recovery.module.js';
+import { RepositoryModule } from './repositories/repository.module.js';
 import { RunModule } from './runs/run.module.js';
 import { SchedulerModule } from './scheduler/scheduler.module.js';
 import { SessionModule } from './sessions/session.module.js';
@@ -20,6 +21,7 @@ import { SettlementModule } from './settlement/settlement.module.js';
 import { TaskModule } from './tasks/task.module.js';
 import { WorkflowModule } from './workflow/workflow.module.js';
 import { WorkspaceModule } from './workspaces/workspace.module.js';
+import { WorktreeModule } from './worktrees/worktree.module.js';
 
 export interface OfficeParts {
   readonly settings: OfficeSettings;
@@ -41,12 +43,14 @@ export class AppModule {
         ExecutionModule.from({ useFactory: () => new ExecutionOptions(stateDir) }),
         AccessModule,
         WorkspaceModule,
+        RepositoryModule,
         AgentModule,
         WorkflowModule,
         TaskModule,
         SessionModule,
         RunModule,
         InboxModule,
+        WorktreeModule,
         SettlementModule,
         LiveRunsModule,
         SchedulerModule,

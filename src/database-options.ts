@@ -14,6 +14,7 @@ import { ColumnNames } from './platform/database/column-names.js';
 import { NoSqlLog } from './platform/database/no-sql-log.js';
 import { OfficeEventCounterEntity } from './platform/events/office-event-counter.entity.js';
 import { OfficeEventEntity } from './platform/events/office-event.entity.js';
+import { RepositoryEntity } from './repositories/repository.entity.js';
 import { RunAttemptEntity } from './runs/run-attempt.entity.js';
 import { RunEventEntity } from './runs/run-event.entity.js';
 import { RunEntity } from './runs/run.entity.js';
@@ -49,6 +50,7 @@ const entities = [
   OfficeEventEntity,
   AgentEntity,
   AgentPauseEntity,
+  RepositoryEntity,
   WorkflowEntity,
   WorkflowStepEntity,
   ProjectEntity,

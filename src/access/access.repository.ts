@@ -12,6 +12,13 @@ const ROWS: Readonly<Record<RowKind, { readonly table: string; readonly workspac
   tasks: { table: 'tasks', workspace: 'workspace_id', exists: 'subject.deleted_at is null' },
   sessions: { table: 'task_sessions', workspace: 'workspace_id' },
   runs: { table: 'runs', workspace: 'workspace_id' },
+  repositories: { table: 'repositories', workspace: 'workspace_id', exists: 'subject.removed_at is null' },
+  // By the id of its task, also of one that is deleted: work that nobody has elsewhere stays within reach.
+  worktrees: {
+    table: '(select task_id as id, workspace_id, repository_id from task_folders)',
+    workspace: 'workspace_id',
+    exists: 'subject.repository_id is not null',
+  },
 };
 
 /** The guard's two questions. Both are asked anew with every request, so that a revocation or a removal holds at once. */

@@ -85,7 +85,7 @@ const READ_INPUTS = `
            'archived', t.archived_at is not null, 'deleted', t.deleted_at is not null,
            'assigneeId', t.assignee_agent_instance_id, 'reviewAfterFailure', t.review_after_failure,
            'description', t.description,
-           'descriptionIsNews', t.description_changed_at > since.moment) end as task,
+           'descriptionIsNews', t.description_changed_at > since.moment, 'repositoryId', t.repository_id) end as task,
          case when s.id is null then null else jsonb_build_object(
            'id', s.id, 'state', s.state, 'acpSessionId', s.acp_session_id, 'adapter', s.adapter, 'turns', s.turns) end as session,
          coalesce(f.path, e.path) as folder,
@@ -139,7 +139,9 @@ const READ_INPUTS = `
        order by p.id desc limit 1) last on true
    where r.workspace_id = $1 and r.id = any($2::uuid[])
      -- Another claim may have taken this very task for another agent before we got its lock.
-     and not exists (select from runs p where p.status = 'running' and p.task_id = r.task_id)`;
+     and not exists (select from runs p where p.status = 'running' and p.task_id = r.task_id)
+     -- Or somebody may have begun to remove its folder.
+     and f.removing_at is null`;
 
 /**
  * One statement writes the whole claim; foreign keys are checked at its end, so a new session may be named before it exists.
@@ -163,13 +165,13 @@ const WRITE_CLAIMS = `
       from c where s.workspace_id = $1 and s.id = any($8::uuid[]) and s.id = c.session_id and not c.new_session
        and s.state in (${sqlList(sourcesOf('STARTING'))})
   ), folders as (
-    insert into task_folders (task_id, workspace_id, host_id, path)
-    select task_id, $1, $2, path from c where task_id is not null
+    insert into task_folders (task_id, workspace_id, host_id, path, repository_id)
+    select c.task_id, $1, $2, c.path, t.repository_id from c join tasks t on t.id = c.task_id
     on conflict (task_id) do nothing
   ), executors as (
-    insert into executors_running (session_id, workspace_id, task_id, host_id, path)
-    select session_id, $1, task_id, $2, path from c
-    on conflict (session_id) do update set host_id = excluded.host_id, path = excluded.path, updated_at = now()
+    insert into executors_running (session_id, workspace_id, task_id, host_id, path, branch)
+    select c.session_id, $1, c.task_id, $2, c.path, f.branch from c left join task_folders f on f.task_id = c.task_id
+    on conflict (session_id) do update set host_id = excluded.host_id, path = excluded.path, branch = excluded.branch, updated_at = now()
   ), started_tasks as (
     update tasks t set state = 'IN_PROGRESS', review_after_failure = false, updated_at = now()
       from c where t.workspace_id = $1 and t.id = any($7::uuid[]) and t.id = c.task_id and c.task_starts

@@ -106,6 +106,7 @@ export class ClaimService {
         adapterConfig: input.adapter_config,
         acpSessionId: write.new_conversation ? null : (input.session?.acpSessionId ?? null),
         folder: write.path,
+        repositoryId: input.task?.repositoryId ?? null,
         prompt,
         reason: input.reason,
         attempt: input.retry_count + 1,

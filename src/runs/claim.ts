@@ -35,6 +35,7 @@ export interface ClaimInput {
     readonly reviewAfterFailure: boolean;
     readonly description: string | null;
     readonly descriptionIsNews: boolean;
+    readonly repositoryId: string | null;
   } | null;
   readonly session: {
     readonly id: string;
@@ -92,6 +93,8 @@ export interface ClaimedRun {
   readonly adapterConfig: Readonly<Record<string, unknown>>;
   readonly acpSessionId: string | null;
   readonly folder: string;
+  /** Where the folder is to be a worktree of; null: an empty folder. */
+  readonly repositoryId: string | null;
   readonly prompt: Prompt;
   readonly reason: WakeReason;
   /** 1 for the first attempt. */

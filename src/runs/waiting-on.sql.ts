@@ -38,6 +38,7 @@ export function waitingOnSql({ leaseSec, host, busyTasks }: WaitingOnPlace): str
          and (p.task_id = r.task_id or (r.task_id is null and p.scope = r.scope)))
       then 'previous_run_running'
     when r.task_id = any(${busyTasks}) or exists (select from runs p where p.status = 'running' and p.task_id = r.task_id)
+      or exists (select from task_folders f where f.task_id = r.task_id and f.removing_at is not null)
       then 'task_busy'
     when r.folder_host is not null and (${folderElsewhere} or not exists (select from hosts h where h.id = r.folder_host and ${live}))
       then 'host_offline'
@@ -56,8 +57,10 @@ export function waitingOnSql({ leaseSec, host, busyTasks }: WaitingOnPlace): str
     else 'claimable' end`;
 }
 
-/** The column `folder_host` of a waiting run: the machine its task's folder is on, if it has one. */
-export const FOLDER_HOST = `(select f.host_id from task_folders f where f.task_id = r.task_id) as folder_host`;
+/** The column `folder_host` of a waiting run: the machine its task's folder is on, or where its repository is, if there is either. */
+export const FOLDER_HOST = `coalesce(
+  (select f.host_id from task_folders f where f.task_id = r.task_id),
+  (select p.host_id from tasks t join repositories p on p.id = t.repository_id where t.id = r.task_id)) as folder_host`;
 
 /** A run waiting over 15 minutes moves up one class, never into human (contract 3). */
 export const EFFECTIVE_CLASS = `case

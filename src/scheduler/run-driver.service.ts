@@ -1,5 +1,4 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { mkdir } from 'node:fs/promises';
 import { AgentRuntime, type Evidence, type LaunchSpec, type Outcome } from '../execution/agent-runtime.js';
 import { ProcessSupervision } from '../execution/supervisor/process-supervision.service.js';
 import { OfficeSettings } from '../platform/config/office-settings.js';
@@ -9,6 +8,8 @@ import type { ClaimedRun } from '../runs/claim.js';
 import { RunOwnership } from '../runs/run-ownership.service.js';
 import type { Result, Settled } from '../settlement/domain/ending.js';
 import { SettlementService } from '../settlement/settlement.service.js';
+import { FolderProblem } from '../worktrees/domain/folder-problem.js';
+import { TaskFolders } from '../worktrees/task-folders.service.js';
 import { AgentConfigs } from './agent-configs.service.js';
 import { LiveRuns } from './live-runs.js';
 import { Persistence } from './persistence.js';
@@ -36,6 +37,7 @@ export class RunDriver {
     private readonly settlement: SettlementService,
     private readonly persistence: Persistence,
     private readonly configs: AgentConfigs,
+    private readonly folders: TaskFolders,
     private readonly live: LiveRuns,
     private readonly nudges: Nudges,
     private readonly settings: OfficeSettings,
@@ -73,14 +75,14 @@ export class RunDriver {
       await this.runtime.launch(spec);
       return await this.watch(run);
     } catch (error) {
+      if (!launched && this.folders.givenUp) return { result: { kind: 'interrupted', cause: 'drain_deadline' } };
       this.logger.error({ ...namesOf(run), err: error }, launched ? 'agent could not be watched' : 'agent could not be launched');
       return { result: failure(launched ? 'launch_failed' : 'preparation_failed', error, launched ? null : nothingHappened(run)) };
     }
   }
 
   private async prepare(run: ClaimedRun): Promise<LaunchSpec> {
-    // A conversation that has begun must find its folder as it left it; anything else may have it made.
-    if (run.acpSessionId === null) await mkdir(run.folder, { recursive: true, mode: 0o700 });
+    await this.persistence.untilHeard(() => this.folders.prepare(run), 1);
     return this.specOf(run);
   }
 
@@ -163,6 +165,7 @@ const namesOf = (run: ClaimedRun) => ({
 
 /** A failure of ours. Evidence is null where nothing is known of what the agent did meanwhile: never read as "nothing". */
 function failure(kind: string, error: unknown, evidence: Evidence | null): Result {
+  if (error instanceof FolderProblem) return { kind: 'error', payload: error.payload, evidence };
   return { kind: 'error', payload: JSON.stringify({ kind, message: error instanceof Error ? error.message : String(error) }), evidence };
 }
 

@@ -8,6 +8,8 @@ import { OfficeSettings } from '../platform/config/office-settings.js';
 import { Readiness } from '../platform/health/readiness.js';
 import { StoredWakes } from '../runs/stored-wakes.service.js';
 import { HostRegistry } from '../workspaces/host-registry.service.js';
+import { TaskFolders } from '../worktrees/task-folders.service.js';
+import { WorktreeKeeper } from '../worktrees/worktree-keeper.service.js';
 import { BootRecovery } from './boot-recovery.service.js';
 import { ClaimLoop } from './claim-loop.service.js';
 import { LeaseKeeper } from './lease-keeper.service.js';
@@ -37,6 +39,8 @@ export class Scheduler implements BeforeApplicationShutdown {
     private readonly execution: ExecutionOptions,
     private readonly hosts: HostRegistry,
     private readonly storedWakes: StoredWakes,
+    private readonly folders: TaskFolders,
+    private readonly worktrees: WorktreeKeeper,
     private readonly persistence: Persistence,
     private readonly readiness: Readiness,
     private readonly settings: OfficeSettings,
@@ -55,6 +59,7 @@ export class Scheduler implements BeforeApplicationShutdown {
     await this.storedWakes.place();
     this.claimLoop.start();
     this.leases.start();
+    this.worktrees.start();
     this.readiness.register('scheduler', () =>
       !this.closing && this.claimLoop.idleMs() < ALIVE_WITHIN_MS
         ? Promise.resolve()
@@ -66,6 +71,7 @@ export class Scheduler implements BeforeApplicationShutdown {
     this.closing = true;
     await this.sayWeDrain();
     await this.claimLoop.stop();
+    await this.worktrees.stop();
     await this.drain();
     await this.leases.stop();
   }
@@ -75,6 +81,7 @@ export class Scheduler implements BeforeApplicationShutdown {
     if (this.live.size > 0)
       this.logger.log({ runs: this.live.size, deadline_sec: this.settings.OFFICE_DRAIN_SEC }, 'waiting for turns to end');
     await this.emptyWithin(this.settings.OFFICE_DRAIN_SEC * 1_000);
+    this.folders.giveUp();
     for (let waited = 0; this.live.size > 0; waited += STOP_AGAIN_MS) {
       // Repeated, because a run may only now get to the launch of its process.
       for (const { executionId } of this.live.all()) void this.runtime.stop(executionId, 'drain_deadline');

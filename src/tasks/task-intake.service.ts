@@ -4,6 +4,7 @@ import type { Actor } from '../platform/actor.js';
 import type { Tx } from '../platform/database/tx.js';
 import { OfficeError } from '../platform/errors/office-error.js';
 import { newId } from '../platform/ids.js';
+import { RegisteredRepositories } from '../repositories/registered-repositories.js';
 import { WorkflowService } from '../workflow/workflow.service.js';
 import { distinctIds } from './domain/blockers.js';
 import { TaskBlockers } from './task-blockers.service.js';
@@ -33,6 +34,7 @@ export class TaskIntake {
     private readonly workflows: WorkflowService,
     private readonly agents: AgentService,
     private readonly reactions: TaskReactions,
+    private readonly repositories: RegisteredRepositories,
   ) {}
 
   /** Answers its id. An assignee is woken. */
@@ -44,6 +46,8 @@ export class TaskIntake {
     if (assigneeId !== null) await this.agents.assertAssignable(tx, workspaceId, assigneeId);
     if (parentId !== null && !(await this.tasks.exists(tx, workspaceId, parentId)))
       throw new OfficeError('not_found', { what: 'task', id: parentId });
+    const repositoryId = input.repository_id?.toLowerCase() ?? null;
+    if (repositoryId !== null) await this.repositories.assertRegistered(tx, workspaceId, repositoryId);
     const step = await this.workflows.firstStepOfDefault(tx, workspaceId);
 
     const named = await this.tasks.takeNumber(tx, workspaceId);
@@ -60,6 +64,7 @@ export class TaskIntake {
         stepId: step.id,
         assigneeId,
         parentId,
+        repositoryId,
       },
       named,
       actor,

@@ -15,6 +15,7 @@ export interface TaskRow {
   readonly step: { readonly id: string; readonly name: string; readonly kind: StepKind };
   readonly assignee_agent_instance_id: string | null;
   readonly parent_id: string | null;
+  readonly repository_id: string | null;
   readonly blocked_by: readonly { readonly id: string; readonly identifier: string; readonly state: TaskState }[];
   readonly archived: boolean;
   readonly created_at: Date;
@@ -42,7 +43,7 @@ export interface TaskFilter {
 const NARROW = `
   task.id, task.workspace_id, task.number, task.identifier, task.title, task.state, task.priority,
   json_build_object('id', step.id, 'name', step.name, 'kind', step.kind) as step,
-  task.assignee_agent_instance_id, case when parent.deleted_at is null then parent.id end as parent_id,
+  task.assignee_agent_instance_id, case when parent.deleted_at is null then parent.id end as parent_id, task.repository_id,
   task.archived_at is not null as archived, task.created_at, task.updated_at, task.created_by_kind, task.created_by_id,
   coalesce((
     select json_agg(json_build_object('id', blocker.id, 'identifier', blocker.identifier, 'state', blocker.state) order by blocker.number)

@@ -13,6 +13,8 @@ export class CreateTaskBody {
   /** Wakes that agent. */
   @Optional() @OrNull() @Uuid() assignee_agent_instance_id?: string | null;
   @Optional() @OrNull() @Uuid() parent_id?: string | null;
+  /** Where its work is done; left out: in its project's repository, or in an empty folder. */
+  @Optional() @OrNull() @Uuid() repository_id?: string | null;
   /** Higher is more urgent. */
   @Optional() @Whole({ min: 0, max: 4 }) priority?: number;
   /** The tasks it waits for. */

@@ -1,5 +1,6 @@
 import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn, Unique } from 'typeorm';
 import { AgentEntity } from '../agents/agent.entity.js';
+import { RepositoryEntity } from '../repositories/repository.entity.js';
 import { ProjectEntity } from '../workflow/project.entity.js';
 import { WorkflowStepEntity } from '../workflow/workflow-step.entity.js';
 import { WorkflowEntity } from '../workflow/workflow.entity.js';
@@ -23,6 +24,7 @@ import { WorkspaceEntity } from '../workspaces/workspace.entity.js';
 @ForeignKey(() => WorkflowEntity, ['workspaceId', 'workflowId'], ['workspaceId', 'id'], { name: 'tasks_workflow_exists' })
 @ForeignKey(() => WorkflowStepEntity, ['workspaceId', 'stepId'], ['workspaceId', 'id'], { name: 'tasks_step_exists' })
 @ForeignKey(() => ProjectEntity, ['workspaceId', 'projectId'], ['workspaceId', 'id'], { name: 'tasks_project_exists' })
+@ForeignKey(() => RepositoryEntity, ['workspaceId', 'repositoryId'], ['workspaceId', 'id'], { name: 'tasks_repository_exists' })
 export class TaskEntity {
   @PrimaryColumn('uuid') readonly id!: string;
   @Column('uuid') readonly workspaceId!: string;
@@ -35,6 +37,8 @@ export class TaskEntity {
   @Column('uuid') workflowId!: string;
   @Column('uuid') stepId!: string;
   @Column('uuid', { nullable: true }) projectId!: string | null;
+  /** Where its work is done, from its making on. */
+  @Column('uuid', { nullable: true }) readonly repositoryId!: string | null;
   @Column('timestamptz', { default: () => 'now()' }) stepEnteredAt!: Date;
   @Column('uuid', { nullable: true }) assigneeAgentInstanceId!: string | null;
   @Column('uuid', { nullable: true }) parentId!: string | null;

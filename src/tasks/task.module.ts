@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { AccessModule } from '../access/access.module.js';
 import { AgentModule } from '../agents/agent.module.js';
+import { RegisteredRepositories } from '../repositories/registered-repositories.js';
 import { WorkflowModule } from '../workflow/workflow.module.js';
 import { BlockerRepository } from './blocker.repository.js';
 import { CommentDesk } from './comment-desk.service.js';
@@ -25,6 +26,7 @@ import { TaskService } from './task.service.js';
     CommentDesk,
     CommentRepository,
     CommentService,
+    RegisteredRepositories,
     TaskBlockers,
     TaskChanges,
     TaskDesk,

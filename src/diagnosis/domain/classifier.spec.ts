@@ -167,6 +167,8 @@ describe('classify', () => {
     ['{"kind":"spawn_failed","command":"x","problem":"ENOENT"}', 'missing_binary', false],
     ['{"kind":"empty_turn"}', 'unknown', false],
     ['{"kind":"folder_gone","path":"/x"}', 'environment', false],
+    ['{"kind":"repository_gone","path":"/x","message":"HTTP 503 overloaded"}', 'environment', false],
+    ['{"kind":"worktree_failed","path":"/x","message":"connection reset"}', 'environment', false],
   ])('reads our own %s', (payload, code, retryable) => {
     expect(classify('claude', payload, NOW)).toMatchObject({ code, retryable });
   });

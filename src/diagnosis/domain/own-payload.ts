@@ -31,6 +31,8 @@ const READERS: Readonly<Record<string, (fields: Fields) => Omit<OwnPayload, 'rul
   frame_too_large: () => ({ code: 'protocol', evidence: '', final: true }),
   protocol_version: () => ({ code: 'protocol', evidence: '', final: true }),
   setting_not_offered: ({ setting }) => ({ code: setting === 'model' ? 'invalid_model' : 'config', evidence: '', final: true }),
+  repository_gone: () => ({ code: 'environment', evidence: '', final: true }),
+  worktree_failed: () => ({ code: 'environment', evidence: '', final: true }),
   folder_gone: () => ({ code: 'environment', evidence: '', final: true }),
   spawn_failed: ({ problem }) => ({ code: 'missing_binary', evidence: text(problem), final: true }),
   launch_failed: ({ message }) => ({ code: 'config', evidence: text(message), final: true }),

@@ -1,7 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { plainToInstance, Transform } from 'class-transformer';
 import { IsIn, IsOptional, IsString, Matches, MinLength, ValidateBy, validateSync } from 'class-validator';
-import { resolve } from 'node:path';
+import { isAbsolute, resolve } from 'node:path';
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
@@ -18,6 +18,19 @@ const Whole = (min: number, max: number): PropertyDecorator =>
     }),
   );
 const Path = () => Transform(({ value }) => (typeof value === 'string' && value !== '' ? resolve(value) : value));
+
+/** Absolute paths between colons. */
+const PathList = (): PropertyDecorator =>
+  applyDecorators(
+    Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? value.split(':').filter((part) => part !== '') : value)),
+    ValidateBy({
+      name: 'pathList',
+      validator: {
+        validate: (value) => Array.isArray(value) && value.every((one) => typeof one === 'string' && isAbsolute(one)),
+        defaultMessage: () => 'must be absolute paths between colons',
+      },
+    }),
+  );
 
 /** Up to `most` whole numbers between commas. */
 const WholeList = (most: number, max: number): PropertyDecorator =>
@@ -51,6 +64,8 @@ export class OfficeSettings {
   @Path() @IsString() @MinLength(1) OFFICE_DATA_DIR: string = resolve('.office');
   /** Agents work here. */
   @Path() @IsString() @MinLength(1) OFFICE_WORK_DIR: string = resolve('.office-work');
+  /** Repositories may be registered below these only. */
+  @PathList() OFFICE_REPOSITORY_ROOTS: string[] = [];
   /** Unset: an embedded PostgreSQL in the data dir. */
   @IsOptional() @Matches(/^postgres(ql)?:\/\//, { message: 'must begin with postgres:// or postgresql://' }) OFFICE_DATABASE_URL?: string;
   @IsOptional() @Matches(/^[\x21-\x7e]{20,512}$/, { message: 'must be 20 to 512 visible ASCII characters' }) OFFICE_ADMIN_TOKEN?: string;
