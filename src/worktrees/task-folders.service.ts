@@ -38,14 +38,21 @@ export class TaskFolders {
       if (run.acpSessionId === null) await mkdir(run.folder, { recursive: true, mode: 0o700 });
       return;
     }
-    try {
-      await this.prepareWorktree(run);
-    } catch (error) {
-      if (error instanceof RepositoryUnusable)
-        throw new FolderProblem('repository_gone', error.path, `The repository cannot be used: ${error.message}`);
-      if (error instanceof GitFailure) throw new FolderProblem('worktree_failed', run.folder, error.message);
-      throw error;
-    }
+    await this.asProblems(run, () => this.prepareWorktree(run));
+  }
+
+  /**
+   * Files of the office's own in the folder of a run are not the agent's work: git does not see what these patterns match
+   * (as in a `.gitignore` at the top of the folder). Kept in the repository's `info/exclude`, the only such file that its
+   * worktrees read, and a line of it once only. Nothing to do where there is no repository.
+   * @throws FolderProblem
+   */
+  async excludeFromGit(run: ClaimedRun, patterns: readonly string[]): Promise<void> {
+    if (run.repositoryId === null || patterns.length === 0) return;
+    await this.asProblems(run, async () => {
+      const row = await this.rowOf(run);
+      await this.maker.exclude(await this.repositories.open(row.repository_path, await this.accounts.of(run.workspaceId)), patterns);
+    });
   }
 
   /** The office is closing: what is being made is given up, for the next run to make anew. */
@@ -57,9 +64,25 @@ export class TaskFolders {
     return this.closing.signal.aborted;
   }
 
-  private async prepareWorktree(run: ClaimedRun): Promise<void> {
+  private async asProblems(run: ClaimedRun, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      if (error instanceof RepositoryUnusable)
+        throw new FolderProblem('repository_gone', error.path, `The repository cannot be used: ${error.message}`);
+      if (error instanceof GitFailure) throw new FolderProblem('worktree_failed', run.folder, error.message);
+      throw error;
+    }
+  }
+
+  private async rowOf(run: ClaimedRun): Promise<WorktreeRow> {
     const row = await this.worktrees.find(outside(this.unitOfWork), run.workspaceId, run.taskId!);
     if (row === null) throw new Error('the task of the run has no worktree');
+    return row;
+  }
+
+  private async prepareWorktree(run: ClaimedRun): Promise<void> {
+    const row = await this.rowOf(run);
     if (row.repository_removed) throw new RepositoryUnusable(row.repository_path, 'it is not registered any more');
     const found = await this.repositories.open(row.repository_path, await this.accounts.of(run.workspaceId));
     if (!row.made) return this.make(run, found, row);
