@@ -61,6 +61,18 @@ export class RepositoryInspector {
     }
   }
 
+  /**
+   * As `open`, and worktrees can be made of it: the workspace's user may write there.
+   * @throws RepositoryUnusable
+   */
+  async assertUsable(path: string, account: WorkspaceAccount): Promise<void> {
+    const { common } = await this.open(path, account);
+    const asked = await this.git.program('sh', ['-c', '[ -w "$1" ]', 'writable', common], account, { deadlineMs: LOOK_MS });
+    if (asked.code === 0) return;
+    const who = account.identity === null ? 'the office' : `user ${account.identity.uid}, as whom agents of this workspace run,`;
+    throw new RepositoryUnusable(path, `${who} may not write to ${common}`);
+  }
+
   /** @throws RepositoryUnusable when the path is no folder, or not there. */
   async realPathOf(path: string): Promise<string> {
     const real = await realpath(path).catch(() => null);

@@ -33,7 +33,7 @@ export class RepositoryService {
   async realPathFor(workspaceId: string, path: string): Promise<string> {
     try {
       const real = await this.inspector.realPathOf(path);
-      await this.inspector.open(real, await this.accounts.of(workspaceId));
+      await this.inspector.assertUsable(real, await this.accounts.of(workspaceId));
       return real;
     } catch (error) {
       if (error instanceof RepositoryUnusable) throw new OfficeError('repository_unusable', { problem: error.problem });

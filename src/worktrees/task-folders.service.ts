@@ -7,7 +7,7 @@ import { RepositoryInspector, RepositoryUnusable, type FoundRepository } from '.
 import { WorkspaceAccounts } from '../repositories/workspace-accounts.js';
 import type { ClaimedRun } from '../runs/claim.js';
 import { FolderProblem } from './domain/folder-problem.js';
-import { isFolder, WorktreeInspector } from './worktree-inspector.service.js';
+import { WorktreeInspector } from './worktree-inspector.service.js';
 import { WorktreeMaker } from './worktree-maker.service.js';
 import { WorktreeRepository, type WorktreePlan, type WorktreeRow } from './worktree.repository.js';
 
@@ -86,10 +86,7 @@ export class TaskFolders {
     if (row.repository_removed) throw new RepositoryUnusable(row.repository_path, 'it is not registered any more');
     const found = await this.repositories.open(row.repository_path, await this.accounts.of(run.workspaceId));
     if (!row.made) return this.make(run, found, row);
-    if (await isFolder(run.folder)) {
-      await this.inspector.open(found, run.folder);
-      return;
-    }
+    if ((await this.inspector.open(found, run.folder)) !== null) return;
     if (run.acpSessionId !== null) throw new FolderProblem('folder_gone', run.folder, 'The worktree of the task is not there any more.');
     if (!(await this.maker.makeAgain(found, row.branch!, run.folder, this.closing.signal)))
       await this.make(run, found, { ...row, branch: null });

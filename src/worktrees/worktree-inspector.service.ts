@@ -26,12 +26,12 @@ export class WorktreeInspector {
   constructor(private readonly git: Git) {}
 
   /**
-   * The worktree, ready for commands; null when its folder is not there. What the folder says of itself is not believed:
+   * The worktree, ready for commands; null when it is not there: no folder, or one without anything of git. What the folder says of itself is not believed:
    * agents write there.
    * @throws GitFailure when the repository knows nothing of it, or something broke it.
    */
   async open({ own, common }: FoundRepository, folder: string): Promise<OpenRepository | null> {
-    if (!(await isFolder(folder))) return null;
+    if (!(await isWorktree(folder))) return null;
     const gitDir = adminOf(common, folder);
     const worktree = await this.git.open({ ...own.place, gitDir, workTree: folder });
     const shared = await worktree.line(
@@ -92,4 +92,9 @@ export class WorktreeInspector {
 export async function isFolder(path: string): Promise<boolean> {
   const found = await stat(path).catch(() => null);
   return found?.isDirectory() === true;
+}
+
+/** An empty folder in its place is none. */
+export async function isWorktree(folder: string): Promise<boolean> {
+  return (await isFolder(folder)) && (await lstat(join(folder, '.git')).catch(() => null)) !== null;
 }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { lstat, mkdir } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
-import { Git, GitFailure, type GitAsk, type OpenRepository } from '../repositories/git.service.js';
+import { lchown, lstat, mkdir, rename, rmdir } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { Git, GitFailure, type GitAnswer, type GitAsk, type OpenRepository } from '../repositories/git.service.js';
 import type { WorkspaceAccount } from '../repositories/workspace-accounts.js';
 import type { FoundRepository } from '../repositories/repository-inspector.service.js';
 import { branchFor, likelyBase } from './domain/branch-name.js';
@@ -60,7 +60,7 @@ export class WorktreeMaker {
     await this.clear(found, plan.branch, folder, signal);
     const tip = again ? await tipOf(own, plan.branch) : null;
     if (tip !== null && tip !== plan.baseCommit) return 'taken';
-    await this.makeParent(own, folder);
+    await makeEmpty(own.place.account, folder);
     const which = tip === null ? ['--no-track', '-b', plan.branch, folder, plan.baseCommit] : [folder, plan.branch];
     const answer = await own.ask(['worktree', 'add', ...which], { deadlineMs: MAKE_MS, writes: true, signal });
     if (answer.code === 0) return 'made';
@@ -72,7 +72,7 @@ export class WorktreeMaker {
   async makeAgain(found: FoundRepository, branch: string, folder: string, signal: AbortSignal): Promise<boolean> {
     await this.clear(found, branch, folder, signal);
     if ((await tipOf(found.own, branch)) === null) return false;
-    await this.makeParent(found.own, folder);
+    await makeEmpty(found.own.place.account, folder);
     await found.own.must('the worktree could not be made', ['worktree', 'add', folder, branch], {
       deadlineMs: MAKE_MS,
       writes: true,
@@ -86,8 +86,8 @@ export class WorktreeMaker {
    * Its branch goes too if it still ends with `tip`; null: it stays.
    */
   async remove({ own, common }: FoundRepository, branch: string, folder: string, tip: string | null): Promise<void> {
-    await this.moveAway(own.place.account, folder);
-    await this.erase(own, [leaving(folder), adminOf(common, folder)]);
+    await this.removeFolder(own.place.account, folder);
+    await this.erase(own.place.account, adminOf(common, folder));
     if (tip !== null) {
       const asked = { deadlineMs: REMOVE_MS, writes: true };
       const gone = await own.ask(['update-ref', '-d', `refs/heads/${branch}`, tip], asked);
@@ -97,9 +97,12 @@ export class WorktreeMaker {
 
   /** The folder alone, where there is no repository any more. */
   async removeFolder(account: WorkspaceAccount, folder: string): Promise<void> {
-    await this.moveAway(account, folder);
-    const answer = await this.git.program('rm', ['-rf', '--', leaving(folder)], account, { deadlineMs: REMOVE_MS, writes: true });
-    if (answer.code !== 0) throw new GitFailure('the folder could not be removed', answer);
+    const away = leaving(folder);
+    if (await isThere(folder)) {
+      await this.eraseFolder(account, away);
+      await rename(folder, away);
+    }
+    await this.eraseFolder(account, away);
   }
 
   /** Adds lines to `info/exclude` that are not there yet. By a program of that user: what it writes through is the user's own. */
@@ -110,36 +113,30 @@ export class WorktreeMaker {
     if (answer.code !== 0) throw new GitFailure('files of the office could not be excluded', answer);
   }
 
-  private async moveAway(account: WorkspaceAccount, folder: string): Promise<void> {
-    if ((await lstat(folder).catch(() => null)) === null) return;
-    const asked = { deadlineMs: REMOVE_MS, writes: true };
-    const cleared = await this.git.program('rm', ['-rf', '--', leaving(folder)], account, asked);
-    const moved = cleared.code === 0 ? await this.git.program('mv', ['--', folder, leaving(folder)], account, asked) : cleared;
-    if (moved.code !== 0) throw new GitFailure('the folder could not be removed', moved);
-  }
-
   private async clear({ own, common }: FoundRepository, branch: string, folder: string, signal: AbortSignal): Promise<void> {
-    const remains = [folder, adminOf(common, folder), join(common, 'refs', 'heads', `${branch}.lock`)];
-    const found = await Promise.all(remains.map((path) => lstat(path).catch(() => null)));
-    const left = remains.filter((_, index) => found[index] !== null);
-    if (left.length > 0) await this.erase(own, left, signal);
-  }
-
-  private async erase(own: OpenRepository, paths: readonly string[], signal?: AbortSignal): Promise<void> {
-    const asked = { deadlineMs: REMOVE_MS, writes: true, signal };
-    const answer = await this.git.program('rm', ['-rf', '--', ...paths], own.place.account, asked);
-    if (answer.code !== 0) throw new GitFailure('the worktree could not be cleared away', answer);
-  }
-
-  private async makeParent(own: OpenRepository, folder: string): Promise<void> {
     const { account } = own.place;
-    const parent = dirname(folder);
-    if (account.identity === null) {
-      await mkdir(parent, { recursive: true, mode: 0o700 });
-      return;
-    }
-    const answer = await this.git.program('mkdir', ['-p', '-m', '700', '--', parent], account, { ...LOOK, writes: true });
-    if (answer.code !== 0) throw new GitFailure('the folder for worktrees could not be made', answer);
+    await this.eraseFolder(account, folder, signal);
+    await this.erase(account, adminOf(common, folder), signal);
+    await this.erase(account, join(common, 'refs', 'heads', `${branch}.lock`), signal);
+  }
+
+  /** What agents have written is removed by their own user; the folder itself lies in one of the office's, who removes it. */
+  private async eraseFolder(account: WorkspaceAccount, folder: string, signal?: AbortSignal): Promise<void> {
+    if (!(await isThere(folder))) return;
+    const answer = await this.removeTree(account, folder, signal);
+    await rmdir(folder).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOENT') throw new GitFailure('the folder could not be removed', answer);
+    });
+  }
+
+  private async erase(account: WorkspaceAccount, path: string, signal?: AbortSignal): Promise<void> {
+    if (!(await isThere(path))) return;
+    const answer = await this.removeTree(account, path, signal);
+    if (answer.code !== 0) throw new GitFailure('what git keeps of the worktree could not be removed', answer);
+  }
+
+  private removeTree(account: WorkspaceAccount, path: string, signal?: AbortSignal): Promise<GitAnswer> {
+    return this.git.program('rm', ['-rf', '--', path], account, { deadlineMs: REMOVE_MS, writes: true, signal });
   }
 
   /** HEAD names a branch without a commit: another branch then, or, in a repository without any, a beginning of our own. */
@@ -159,6 +156,14 @@ export class WorktreeMaker {
     };
   }
 }
+
+/** By the office itself: the folders above are its own, so that nobody can put something else in their place. */
+async function makeEmpty({ identity }: WorkspaceAccount, folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  if (identity !== null) await lchown(folder, identity.uid, identity.gid);
+}
+
+const isThere = async (path: string): Promise<boolean> => (await lstat(path).catch(() => null)) !== null;
 
 const leaving = (folder: string): string => `${folder}.leaving`;
 
