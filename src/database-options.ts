@@ -17,6 +17,7 @@ import { OfficeEventEntity } from './platform/events/office-event.entity.js';
 import { RepositoryEntity } from './repositories/repository.entity.js';
 import { RunAttemptEntity } from './runs/run-attempt.entity.js';
 import { RunEventEntity } from './runs/run-event.entity.js';
+import { RunUsageEntity } from './runs/run-usage.entity.js';
 import { RunEntity } from './runs/run.entity.js';
 import { WakeKeyEntity } from './runs/wake-key.entity.js';
 import { WakeRequestEntity } from './runs/wake-request.entity.js';
@@ -64,6 +65,7 @@ const entities = [
   ExecutorRunningEntity,
   RunEntity,
   RunAttemptEntity,
+  RunUsageEntity,
   WakeRequestEntity,
   WakeKeyEntity,
   RunEventEntity,

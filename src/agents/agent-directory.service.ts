@@ -102,7 +102,7 @@ export class AgentDirectory {
     const row = await this.agents.find(db, workspaceId, agentId);
     if (!row) throw new OfficeError('not_found');
     const read = await this.readings.of(db, workspaceId, [row.id]);
-    return viewAgent(row, read.get(row.id), sees);
+    return viewAgent(row, read.get(row.id), sees, await this.readings.usageOf(db, workspaceId, row.id));
   }
 
   private async handleFor(tx: Tx, workspaceId: string, { name, handle }: HireAgentBody): Promise<string> {

@@ -1,4 +1,5 @@
 import type { Reading } from '../platform/database/reading.js';
+import type { UsageView } from '../workspaces/usage.view.js';
 
 /** What runs, sessions and the inbox know of an agent. */
 export interface AgentReading {
@@ -23,4 +24,7 @@ export const NOTHING_READ: AgentReading = { openFailures: 0, liveSessions: 0, la
 export abstract class AgentReadings {
   /** One statement for all of them. Agents there is nothing to say of may be missing from the answer. */
   abstract of(db: Reading, workspaceId: string, agentIds: readonly string[]): Promise<ReadonlyMap<string, AgentReading>>;
+
+  /** What all its runs have used; null where none told. */
+  abstract usageOf(db: Reading, workspaceId: string, agentId: string): Promise<UsageView | null>;
 }

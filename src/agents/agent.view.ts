@@ -2,6 +2,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { AGENT_ROLES, CAPABILITIES, capabilitiesOf } from '../access/domain/capabilities.js';
 import type { AgentRole, Capability } from '../access/domain/capabilities.js';
 import { pageOf } from '../platform/http/page.view.js';
+import { UsageView } from '../workspaces/usage.view.js';
 import { NOTHING_READ } from './agent-readings.js';
 import type { AgentReading } from './agent-readings.js';
 import type { AgentRow, WholeAgentRow } from './agent.repository.js';
@@ -61,6 +62,7 @@ export class AgentView extends ListedAgentView {
   @ApiProperty({ type: PermissionsView }) permissions!: PermissionsView;
   @ApiProperty({ enum: CAPABILITIES, isArray: true, description: 'What its role and permissions come to.' }) capabilities!: Capability[];
   @ApiProperty({ type: String, nullable: true }) instructions!: string | null;
+  @ApiProperty({ type: UsageView, nullable: true, description: 'Of all its runs; null where none told.' }) usage!: UsageView | null;
 }
 
 export class AgentPage extends pageOf(ListedAgentView) {}
@@ -102,12 +104,18 @@ export function viewListedAgent(row: AgentRow, reading: AgentReading = NOTHING_R
 }
 
 /** `sees` says how much of `adapter_config`; a secret is only ever a name in it. */
-export function viewAgent(row: WholeAgentRow, reading: AgentReading | undefined, sees: 'everything' | 'redacted'): AgentView {
+export function viewAgent(
+  row: WholeAgentRow,
+  reading: AgentReading | undefined,
+  sees: 'everything' | 'redacted',
+  usage: UsageView | null,
+): AgentView {
   const { allow, deny } = row.permissions;
   return Object.assign(viewListedAgent(row, reading), {
     adapter_config: sees === 'everything' ? { ...row.adapter_config } : redacted(row.adapter_config),
     permissions: { ...(allow && { allow: [...allow] }), ...(deny && { deny: [...deny] }) },
     capabilities: capabilitiesOf(row.role, row.permissions),
     instructions: row.instructions,
+    usage,
   });
 }

@@ -28,6 +28,7 @@ import { PermissionDesk } from './permission-desk.js';
 import { prepareAgent, registerAgent, type HostParts } from './prepare-agent.js';
 import { MAX_FRAME_BYTES, type AgentProcess } from './process/agent-process.js';
 import { endAgent } from './process/end-agent.js';
+import { UsageMeter } from './usage-meter.js';
 
 /** Beyond this much that nobody has read, the agent's output is left in its pipe; below half of it, it is read again. */
 const MAX_UNREAD_BYTES = 8 * 1024 * 1024;
@@ -60,6 +61,7 @@ export class AgentExecution {
   private turn: TurnRecord | null = null;
   /** What the agent says now belongs to a turn whose outcome has not been told. */
   private listening = false;
+  private readonly meter = new UsageMeter();
   private silence: { callOff(): void } | null = null;
   /** An error frame that answered nothing, until something else is said: a dying agent's last word. */
   private stray: string | null = null;
@@ -146,11 +148,12 @@ export class AgentExecution {
 
   /** A stopped turn is told when its processes are gone, until when its agent is listened to; a failed one at once. */
   private async conclude(halt: Halt): Promise<void> {
-    if (halt.kind === 'stopped') return this.finish({ kind: 'stopped', reason: halt.payload });
+    if (halt.kind === 'stopped') return this.finish({ kind: 'stopped', reason: halt.payload, ...this.meter.part });
     this.listening = false;
     const { payload } = halt;
     const evidence = this.evidence(halt);
-    this.tell({ type: 'outcome', outcome: { kind: halt.kind === 'failed' ? 'error' : 'timed_out', payload, evidence } });
+    const kind = halt.kind === 'failed' ? 'error' : 'timed_out';
+    this.tell({ type: 'outcome', outcome: { kind, payload, evidence, ...this.meter.part } });
     return this.finish();
   }
 
@@ -196,18 +199,20 @@ export class AgentExecution {
     this.state = 'prompting';
     this.turn = new TurnRecord(this.adapter.notices);
     this.listening = true;
+    this.meter.begin();
     this.silence = this.halts.deadline(firstContentMs, () =>
       this.halt(failed(failurePayload.noFirstEvent(firstContentMs, this.stderrTail))),
     );
     const prompt = { sessionId: this.acpSessionId, prompt: [{ type: 'text', text }] };
     const answer = await this.request(methods.agent.session.prompt, prompt).finally(() => this.silence?.callOff());
+    this.meter.answered(answer);
     const verdict = judgeTurn(answer, this.turn, this.adapter);
     if (verdict.kind === 'failed') throw new Halt('failed', verdict.payload, verdict.excused, verdict.record);
     this.listening = false;
     this.desk.close();
     this.state = 'idle';
-    const { stopReason, usage, lastMessage } = verdict;
-    this.tell({ type: 'outcome', outcome: { kind: 'turn_ended', stopReason, usage, lastMessage } });
+    const { stopReason, lastMessage } = verdict;
+    this.tell({ type: 'outcome', outcome: { kind: 'turn_ended', stopReason, usage: this.meter.usage, lastMessage } });
   }
 
   /** One line of the agent's stdout. */
@@ -229,6 +234,7 @@ export class AgentExecution {
   }
 
   private heed({ sessionId, update }: Frame & { kind: 'update' }, bytes: number): void {
+    this.meter.hear(update);
     if (!this.listening || (sessionId !== null && sessionId !== this.acpSessionId)) return;
     this.turn!.take(update, bytes);
     const content = isContent(update);

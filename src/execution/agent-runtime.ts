@@ -66,6 +66,14 @@ export interface Usage {
   readonly inputTokens: number | null;
   readonly outputTokens: number | null;
   readonly totalTokens: number | null;
+  /** Of this turn, where the agent tells. */
+  readonly cost?: Cost;
+}
+
+export interface Cost {
+  readonly amount: number;
+  /** ISO 4217. */
+  readonly currency: string;
 }
 
 /** What is known about an invocation that failed; `unknown` is never read as "no". */
@@ -87,9 +95,9 @@ export interface Evidence {
 export type Outcome =
   | { readonly kind: 'turn_ended'; readonly stopReason: TurnEnd; readonly usage: Usage | null; readonly lastMessage: string | null }
   /** The process was stopped because `stop` was called; whatever it answered is no success. Told when its group is gone. */
-  | { readonly kind: 'stopped'; readonly reason: string }
-  | { readonly kind: 'error'; readonly payload: string; readonly evidence: Evidence }
-  | { readonly kind: 'timed_out'; readonly payload: string; readonly evidence: Evidence };
+  | { readonly kind: 'stopped'; readonly reason: string; readonly usage?: Usage | null }
+  | { readonly kind: 'error'; readonly payload: string; readonly evidence: Evidence; readonly usage?: Usage | null }
+  | { readonly kind: 'timed_out'; readonly payload: string; readonly evidence: Evidence; readonly usage?: Usage | null };
 
 export const TURN_ENDS = ['end_turn', 'max_tokens', 'max_turn_requests'] as const;
 export type TurnEnd = (typeof TURN_ENDS)[number];

@@ -2,6 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { AgentReadings, type AgentReading } from '../agents/agent-readings.js';
 import type { Reading } from '../platform/database/reading.js';
 import { IS_LIVE, LIVE_SESSIONS } from '../sessions/live-session.sql.js';
+import { usageSql } from '../workspaces/usage.sql.js';
+import type { UsageView } from '../workspaces/usage.view.js';
 import { OPEN_FAILURE } from './open-items.sql.js';
 
 interface Row {
@@ -29,6 +31,12 @@ const READ = `
 /** What the inbox and the runs know of agents: the count of open failures is the list's own predicate. */
 @Injectable()
 export class InboxAgentReadings extends AgentReadings {
+  override async usageOf(db: Reading, workspaceId: string, agentId: string): Promise<UsageView | null> {
+    const condition = 'u.workspace_id = $1 and u.agent_id = $2';
+    const [row] = await db.query<{ usage: UsageView | null }>(`select ${usageSql(condition)} as usage`, [workspaceId, agentId]);
+    return row!.usage;
+  }
+
   override async of(db: Reading, workspaceId: string, agentIds: readonly string[]): Promise<ReadonlyMap<string, AgentReading>> {
     if (agentIds.length === 0) return new Map();
     const rows = await db.query<Row>(READ, [workspaceId, agentIds]);

@@ -12,6 +12,7 @@ import { pillOf } from './domain/run-status.js';
 import type { WaitingOn } from './domain/waiting-on.js';
 import type { AgentRunsQuery, WorkspaceRunsQuery } from './run.dto.js';
 import type { RunEventView, RunRowView, RunView } from './run.view.js';
+import { usageSql } from '../workspaces/usage.sql.js';
 import { breakerClosesSql } from './breaker.sql.js';
 import { HELD_UNTIL } from './provider-hold.sql.js';
 import { FOLDER_HOST, RUN_PAIR, waitingOnSql } from './waiting-on.sql.js';
@@ -83,13 +84,14 @@ export class RunReads {
       `select ${ROW}, r.workspace_id, r.session_id, r.error_message, r.failure_kind, r.cancel_reason,
               r.merged_into, r.stop_reason, ${instant('r.stop_requested_at')} as stop_requested_at, r.generation, r.retry_count,
               ${instant('r.claimed_at')} as claimed_at, ${instant('r.launched_at')} as launched_at, r.capabilities,
-              r.input_snapshot -> 'prompt' as prompt, r.usage, r.causation_id, r.depth,
+              r.input_snapshot -> 'prompt' as prompt, ${usageSql('u.run_id = r.id')} as usage, r.causation_id, r.depth,
               (select coalesce(jsonb_agg(jsonb_build_object(
                         'generation', n.generation, 'host_id', n.host_id, 'execution_id', n.execution_id,
                         'claimed_at', ${instant('n.claimed_at')}, 'launched_at', ${instant('n.launched_at')},
                         'started_at', ${instant('n.started_at')}, 'finished_at', ${instant('n.finished_at')},
                         'outcome', n.outcome, 'error_code', n.error_code, 'error_class', n.error_class, 'rule', n.rule,
-                        'error_payload', n.error_payload, 'evidence', n.evidence, 'late_result', n.late_result) order by n.generation), '[]')
+                        'error_payload', n.error_payload, 'evidence', n.evidence, 'late_result', n.late_result,
+                        'usage', n.usage) order by n.generation), '[]')
                  from run_attempts n where n.run_id = r.id) as attempts,
               (select coalesce(jsonb_agg(jsonb_build_object(
                         'id', q.id, 'reason', q.reason, 'note', q.note, 'outcome', q.outcome, 'stale', q.stale,

@@ -1,4 +1,4 @@
-import { OneOf, Optional, Text, Uuid } from '../platform/http/fields.decorator.js';
+import { Instant, OneOf, Optional, Text, Uuid } from '../platform/http/fields.decorator.js';
 import { PageQuery } from '../platform/http/page.dto.js';
 import { RUN_STATUSES, type RunStatus } from './domain/run-status.js';
 
@@ -9,6 +9,11 @@ export class AgentRunsQuery extends PageQuery {
 export class WorkspaceRunsQuery extends AgentRunsQuery {
   @Optional() @Uuid() agent_id?: string;
   @Optional() @Uuid() task_id?: string;
+}
+
+export class UsageQuery {
+  /** RFC 3339; without it, of all that is kept. */
+  @Optional() @Instant() since?: string;
 }
 
 /** Wake an agent by hand. */

@@ -1,6 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { ERROR_CLASSES, type ErrorClass } from '../diagnosis/domain/codes.js';
 import { pageOf } from '../platform/http/page.view.js';
+import { UsageView } from '../workspaces/usage.view.js';
 import { RUN_PILLS, RUN_STATUSES, type RunPill, type RunStatus } from './domain/run-status.js';
 import { WAITING_ON, type WaitingOn } from './domain/waiting-on.js';
 
@@ -61,6 +62,8 @@ export class AttemptView {
   @ApiProperty({ type: 'object', additionalProperties: true, nullable: true }) evidence!: object | null;
   /** A result that came after somebody else had settled the run. */
   @ApiProperty({ type: 'object', additionalProperties: true, nullable: true }) late_result!: object | null;
+  /** Tokens and cost as its agent told them: `{input_tokens, output_tokens, total_tokens, cost?: {amount, currency}}`. */
+  @ApiProperty({ type: 'object', additionalProperties: true, nullable: true }) usage!: object | null;
 }
 
 /** One request that led to, or joined, a run. */
@@ -103,7 +106,8 @@ export class RunView extends RunRowView {
   /** What the agent was told, as composed at the claim. */
   @ApiProperty({ type: 'object', properties: { preamble: { type: 'string' }, turn: { type: 'string' } }, nullable: true })
   prompt!: { preamble: string; turn: string } | null;
-  @ApiProperty({ type: 'object', additionalProperties: true, nullable: true }) usage!: object | null;
+  /** Of all its attempts; null where none told. */
+  @ApiProperty({ type: UsageView, nullable: true }) usage!: UsageView | null;
   causation_id!: string | null;
   depth!: number;
   @ApiProperty({ type: [AttemptView] }) attempts!: AttemptView[];

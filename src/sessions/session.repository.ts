@@ -3,6 +3,8 @@ import { sqlList } from '../platform/database/sql-list.js';
 import type { Reading } from '../platform/database/reading.js';
 import type { Tx } from '../platform/database/tx.js';
 import { IS_FROM_OFFICE } from '../tasks/domain/is-from-office.js';
+import { usageSql } from '../workspaces/usage.sql.js';
+import type { UsageView } from '../workspaces/usage.view.js';
 import { isOver, SESSION_STATES } from './domain/session-state.js';
 import type { SessionState } from './domain/session-state.js';
 
@@ -48,6 +50,7 @@ export interface SessionRow {
   readonly executor: { readonly host_id: string; readonly path: string; readonly branch: string | null } | null;
   readonly error_message: string | null;
   readonly turns: number;
+  readonly usage: UsageView | null;
   readonly created_at: Date;
   readonly updated_at: Date;
 }
@@ -66,6 +69,7 @@ const TASKS = `
 const WHOLE = `
   select session.id, session.task_id, session.agent_id, session.state, (session.task_id is null or ${IS_FROM_OFFICE}) as is_office,
          session.acp_session_id, session.error_message, session.turns, session.created_at, session.updated_at,
+         ${usageSql('u.session_id = session.id')} as usage,
          case when place.session_id is null then null
               else json_build_object('host_id', place.host_id, 'path', place.path, 'branch', place.branch) end as executor
     from task_sessions session
@@ -172,6 +176,11 @@ export class SessionRepository {
        order by session.id limit $4`,
       [workspaceId, taskId, page.after, page.take],
     );
+  }
+
+  async usageOfTask(db: Reading, taskId: string): Promise<UsageView | null> {
+    const [row] = await db.query<{ usage: UsageView | null }>(`select ${usageSql('u.task_id = $1')} as usage`, [taskId]);
+    return row!.usage;
   }
 
   /** The newest few of each task, newest first. */

@@ -1,5 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { pageOf } from '../platform/http/page.view.js';
+import { UsageView } from '../workspaces/usage.view.js';
 import { isLiveSession, SESSION_STATES } from './domain/session-state.js';
 import type { SessionState } from './domain/session-state.js';
 import type { SessionRow } from './session.repository.js';
@@ -22,7 +23,7 @@ export class SessionView {
   executor!: ExecutorView | null;
   @ApiProperty({ type: String, nullable: true, description: 'While FAILED: the raw payload.' }) error_message!: string | null;
   @ApiProperty() turns!: number;
-  @ApiProperty({ type: 'object', additionalProperties: true, nullable: true }) usage!: null;
+  @ApiProperty({ type: UsageView, nullable: true, description: 'Of all its turns; null where none told.' }) usage!: UsageView | null;
   @ApiProperty({ format: 'date-time' }) created_at!: string;
   @ApiProperty({ format: 'date-time' }) updated_at!: string;
 }
@@ -39,7 +40,7 @@ export const viewSession = (row: SessionRow): SessionView => ({
   executor: row.executor && { ...row.executor },
   error_message: row.error_message,
   turns: row.turns,
-  usage: null,
+  usage: row.usage,
   created_at: row.created_at.toISOString(),
   updated_at: row.updated_at.toISOString(),
 });

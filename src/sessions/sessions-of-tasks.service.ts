@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Reading } from '../platform/database/reading.js';
 import { TaskSessions } from '../tasks/task-sessions.js';
 import type { TaskSession } from '../tasks/task-sessions.js';
+import type { UsageView } from '../workspaces/usage.view.js';
 import { isLiveSession } from './domain/session-state.js';
 import { SessionRepository } from './session.repository.js';
 
@@ -10,6 +11,10 @@ import { SessionRepository } from './session.repository.js';
 export class SessionsOfTasks extends TaskSessions {
   constructor(private readonly sessions: SessionRepository) {
     super();
+  }
+
+  override usageOf(db: Reading, taskId: string): Promise<UsageView | null> {
+    return this.sessions.usageOfTask(db, taskId);
   }
 
   override async of(db: Reading, workspaceId: string, taskIds: readonly string[]): Promise<ReadonlyMap<string, readonly TaskSession[]>> {

@@ -5,7 +5,17 @@ import type { Result } from './domain/ending.js';
 // As it is stored and shown: wire names.
 
 export const usageRow = (usage: Usage | null): object | null =>
-  usage === null ? null : { input_tokens: usage.inputTokens, output_tokens: usage.outputTokens, total_tokens: usage.totalTokens };
+  usage === null
+    ? null
+    : {
+        input_tokens: usage.inputTokens,
+        output_tokens: usage.outputTokens,
+        total_tokens: usage.totalTokens,
+        ...(usage.cost === undefined ? {} : { cost: usage.cost }),
+      };
+
+/** What an attempt has used, however it ended. */
+export const usageIn = (result: Result): object | null => usageRow('usage' in result ? (result.usage ?? null) : null);
 
 export const evidenceRow = (evidence: Evidence | null): object | null =>
   evidence && {

@@ -250,6 +250,16 @@ export class SettlementRepository {
     return kept.length === 1;
   }
 
+  /** What an attempt has used that did not end well; the good end writes its own. */
+  async writeUsage(tx: Tx, run: SettledRun, usage: object): Promise<void> {
+    await tx.query(`update run_attempts set usage = $4 where workspace_id = $1 and run_id = $2 and generation = $3`, [
+      tx.workspaceId,
+      run.runId,
+      run.generation,
+      storableJson(usage),
+    ]);
+  }
+
   async postedComment(tx: Tx, runId: string, taskId: string): Promise<boolean> {
     const [row] = await tx.query<{ posted: boolean }>(
       `select exists (select from task_comments where run_id = $2 and task_id = $3 and workspace_id = $1) as posted`,

@@ -12,7 +12,7 @@ import { isOver, restOf } from '../sessions/domain/session-state.js';
 import { CommentService } from '../tasks/comment.service.js';
 import { endingOf, sessionAfter, type Ending, type Result, type Settled } from './domain/ending.js';
 import { FailureEnding } from './failure-ending.service.js';
-import { lateResult, usageRow } from './result-rows.js';
+import { lateResult, usageIn, usageRow } from './result-rows.js';
 import { RetryRepository } from './retry.repository.js';
 import { SettlementRepository, type LockedRun, type SettledRun } from './settlement.repository.js';
 import { tellAgent, tellRun, tellSession } from './tell.js';
@@ -138,6 +138,8 @@ export class SettlementService {
 
   private async end(tx: Tx, { run, locked, ending, result }: Judged, resolved: readonly Resolved[]): Promise<Settled> {
     tx.nudge('work');
+    const usage = ending.status === 'completed' ? null : usageIn(result);
+    if (usage !== null) await this.rows.writeUsage(tx, run, usage);
     if (ending.status !== 'completed' && run.unrecordedStart !== undefined) await this.ownership.recordStart(tx, run, run.unrecordedStart);
     switch (ending.status) {
       case 'completed':

@@ -1,4 +1,5 @@
 import type { Reading } from '../platform/database/reading.js';
+import type { UsageView } from '../workspaces/usage.view.js';
 
 /** A conversation about a task, as the task shows it. */
 export interface TaskSession {
@@ -12,4 +13,7 @@ export interface TaskSession {
 export abstract class TaskSessions {
   /** The newest sessions of each task, newest first, in one statement. Tasks without one may be missing from the answer. */
   abstract of(db: Reading, workspaceId: string, taskIds: readonly string[]): Promise<ReadonlyMap<string, readonly TaskSession[]>>;
+
+  /** What all runs of a task have used; null where none told. */
+  abstract usageOf(db: Reading, taskId: string): Promise<UsageView | null>;
 }

@@ -24,7 +24,7 @@ export class TaskViews {
     const row = await this.reads.find(db, workspaceId, id);
     if (!row) throw new OfficeError('not_found');
     const sessions = await this.sessions.of(db, workspaceId, [row.id]);
-    return viewTask(row, sessions.get(row.id));
+    return viewTask(row, sessions.get(row.id), await this.sessions.usageOf(db, row.id));
   }
 
   async page(db: Reading, workspaceId: string, query: TaskQuery): Promise<TaskPage> {

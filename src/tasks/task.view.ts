@@ -1,5 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { pageOf } from '../platform/http/page.view.js';
+import { UsageView } from '../workspaces/usage.view.js';
 import { STEP_KINDS } from '../workflow/domain/office-workflow.js';
 import type { StepKind } from '../workflow/domain/office-workflow.js';
 import { TASK_STATES } from './domain/task-state.js';
@@ -56,6 +57,7 @@ export class ListedTaskView {
 
 export class TaskView extends ListedTaskView {
   @ApiProperty({ type: String, nullable: true }) description!: string | null;
+  @ApiProperty({ type: UsageView, nullable: true, description: 'Of all its runs; null where none told.' }) usage!: UsageView | null;
 }
 
 export class TaskPage extends pageOf(ListedTaskView) {}
@@ -81,5 +83,5 @@ export function viewListedTask(row: TaskRow, sessions: readonly TaskSession[] = 
   };
 }
 
-export const viewTask = (row: WholeTaskRow, sessions: readonly TaskSession[] = []): TaskView =>
-  Object.assign(viewListedTask(row, sessions), { description: row.description });
+export const viewTask = (row: WholeTaskRow, sessions: readonly TaskSession[] = [], usage: UsageView | null = null): TaskView =>
+  Object.assign(viewListedTask(row, sessions), { description: row.description, usage });

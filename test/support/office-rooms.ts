@@ -61,6 +61,10 @@ export class SetAgentReadings extends AgentReadings {
   readonly known = new Map<string, AgentReading>();
   asked = 0;
 
+  override usageOf(): Promise<null> {
+    return Promise.resolve(null);
+  }
+
   override async of(_db: unknown, _workspaceId: string, agentIds: readonly string[]): Promise<ReadonlyMap<string, AgentReading>> {
     this.asked++;
     return new Map([...this.known].filter(([id]) => agentIds.includes(id)));

@@ -8,7 +8,7 @@ export type InterruptionCause = 'host_restart' | 'drain_deadline' | 'lost_lease'
 export type Result =
   | Exclude<Outcome, { kind: 'error' }>
   /** Evidence is null where we failed ourselves and know nothing of what the agent did. */
-  | { readonly kind: 'error'; readonly payload: string; readonly evidence: Evidence | null }
+  | { readonly kind: 'error'; readonly payload: string; readonly evidence: Evidence | null; readonly usage?: Usage | null }
   | { readonly kind: 'interrupted'; readonly cause: InterruptionCause };
 
 export interface RunAtEnd {

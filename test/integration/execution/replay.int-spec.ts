@@ -27,8 +27,12 @@ const play = (adapter: string, capture: string, asked: Asked = {}): Promise<Watc
 describe('a captured run of a real agent', () => {
   it.each([
     ['codex', 'codex-acp-fake-ok', null],
-    ['claude', 'claude-agent-acp-fake-ok', { inputTokens: 11, outputTokens: 7, totalTokens: 18 }],
-    ['opencode', 'opencode-fake-ok', { inputTokens: 11, outputTokens: 7, totalTokens: 18 }],
+    [
+      'claude',
+      'claude-agent-acp-fake-ok',
+      { inputTokens: 11, outputTokens: 7, totalTokens: 18, cost: { amount: 0.00023, currency: 'USD' } },
+    ],
+    ['opencode', 'opencode-fake-ok', { inputTokens: 11, outputTokens: 7, totalTokens: 18, cost: { amount: 0, currency: 'USD' } }],
     ['copilot', 'copilot-fake-ok', { inputTokens: 11, outputTokens: 7, totalTokens: 18 }],
   ])('of %s that went well ends its turn (%s)', async (adapter, capture, usage) => {
     const agent = await play(adapter, capture);
