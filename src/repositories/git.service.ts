@@ -98,6 +98,17 @@ export class Git {
     );
   }
 
+  /**
+   * The real path of the folder that all worktrees of a repository share. Says nothing of its configuration, and asks it nothing.
+   * @throws GitFailure when there is no repository
+   */
+  async commonDirOf(place: GitPlace): Promise<string> {
+    const args = ['rev-parse', '--path-format=absolute', '--git-common-dir'];
+    const answer = await this.run(place, args, { deadlineMs: CONFIG_MS }, tame([], false));
+    if (answer.code !== 0) throw new GitFailure('its folders could not be found', answer);
+    return answer.stdout.toString('utf8').replace(/\n$/, '');
+  }
+
   /** Any other program, the same way: as that user, with a deadline, ended with its group. */
   async program(name: string, args: readonly string[], account: WorkspaceAccount, asked: GitAsk): Promise<GitAnswer> {
     return this.inTurn(asked, () =>

@@ -48,10 +48,10 @@ export class RepositoryInspector {
     const inside = await lstat(join(path, '.git')).catch(() => null);
     const gitDir = inside === null ? path : join(path, '.git');
     try {
-      const repository = await this.git.open({ gitDir, account });
-      const said = await repository.line('its folders could not be found', ['rev-parse', '--git-common-dir'], { deadlineMs: LOOK_MS });
-      // Relative to the folder git was started in, `/`, unless absolute; real, because `.git` may be a link or name another place.
-      const common = await realpath(said.startsWith('/') ? said : join('/', said));
+      const place = { gitDir, account };
+      const [repository, said] = await Promise.all([this.git.open(place), this.git.commonDirOf(place)]);
+      // `.git` may be a link, or name another place.
+      const common = await realpath(said);
       this.assertAllowed(path, common, around);
       return { own: repository, common };
     } catch (error) {

@@ -33,12 +33,8 @@ export class WorktreeInspector {
   async open({ own, common }: FoundRepository, folder: string): Promise<OpenRepository | null> {
     if (!(await isWorktree(folder))) return null;
     const gitDir = adminOf(common, folder);
-    const worktree = await this.git.open({ ...own.place, gitDir, workTree: folder });
-    const shared = await worktree.line(
-      'git knows nothing of the worktree',
-      ['rev-parse', '--path-format=absolute', '--git-common-dir'],
-      LOOK,
-    );
+    const place = { ...own.place, gitDir, workTree: folder };
+    const [worktree, shared] = await Promise.all([this.git.open(place), this.git.commonDirOf(place)]);
     if (shared !== common) {
       const answer = { code: null, stdout: Buffer.alloc(0), cut: false, late: false, said: 'it belongs to another repository' };
       throw new GitFailure('git knows nothing of the worktree', answer);
