@@ -74,7 +74,10 @@ const LOCK_PLACES = `
   )
   select id, true as is_task from t union all select id, false from s`;
 
-/** Everything the decisions and the prompt need, in one statement, read under the locks. */
+/**
+ * Everything the decisions and the prompt need, in one statement, read under the locks. Row by row ("offset 0" keeps a lateral
+ * part from being joined as a table): its plan is kept, and may have been made when those tables were empty.
+ */
 const READ_INPUTS = `
   select r.id as run_id, r.generation, r.retry_count, r.session_id, r.reason, r.status, r.capabilities, r.entitlement, r.depth,
          r.agent_id, a.name as agent_name, a.role as agent_role, a.permissions, a.instructions, a.adapter, a.adapter_config,
@@ -98,11 +101,13 @@ const READ_INPUTS = `
     from runs r
     join agent_instances a on a.id = r.agent_id
     join workspaces w on w.id = r.workspace_id
-    left join tasks t on t.id = r.task_id
-    left join workflow_steps st on st.id = t.step_id
-    left join task_folders f on f.task_id = r.task_id
-    left join task_sessions s on s.task_id = r.task_id and s.agent_id = r.agent_id and s.state not in ('COMPLETED', 'CANCELLED')
-    left join executors_running e on e.session_id = s.id
+    left join lateral (select * from tasks t where t.id = r.task_id offset 0) t on true
+    left join lateral (select * from workflow_steps st where st.id = t.step_id offset 0) st on true
+    left join lateral (select * from task_folders f where f.task_id = r.task_id offset 0) f on true
+    left join lateral (
+      select * from task_sessions s
+       where s.task_id = r.task_id and s.agent_id = r.agent_id and s.state not in ('COMPLETED', 'CANCELLED') offset 0) s on true
+    left join lateral (select * from executors_running e where e.session_id = s.id offset 0) e on true
     -- What the conversation has been told already. One that never began, or belongs to another program, knows nothing.
     cross join lateral (
       select coalesce(case when s.adapter = a.adapter and s.acp_session_id is not null then s.prompted_at end, '-infinity') as moment
