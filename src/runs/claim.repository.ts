@@ -165,7 +165,7 @@ const READ_INPUTS = `
 const WRITE_CLAIMS = `
   with c as (
     select * from jsonb_to_recordset($5::jsonb) as c(
-      run_id uuid, agent_id uuid, task_id uuid, session_id uuid, new_session boolean, new_conversation boolean, adapter text, path text,
+      run_id uuid, agent_id uuid, task_id uuid, session_id uuid, new_session boolean, new_conversation boolean, adapter text, path text, repository_id uuid,
       task_starts boolean, capabilities jsonb, input_snapshot jsonb)
   ), new_sessions as (
     insert into task_sessions (id, workspace_id, agent_id, task_id, state, adapter)
@@ -180,11 +180,11 @@ const WRITE_CLAIMS = `
        and s.state in (${sqlList(sourcesOf('STARTING'))})
   ), folders as (
     insert into task_folders (task_id, workspace_id, host_id, path, repository_id)
-    select c.task_id, $1, $2, c.path, t.repository_id from c join tasks t on t.id = c.task_id
+    select task_id, $1, $2, path, repository_id from c where task_id is not null
     on conflict (task_id) do nothing
   ), executors as (
     insert into executors_running (session_id, workspace_id, task_id, host_id, path, branch)
-    select c.session_id, $1, c.task_id, $2, c.path, f.branch from c left join task_folders f on f.task_id = c.task_id
+    select session_id, $1, task_id, $2, path, (select f.branch from task_folders f where f.task_id = c.task_id) from c
     on conflict (session_id) do update set host_id = excluded.host_id, path = excluded.path, branch = excluded.branch, updated_at = now()
   ), started_tasks as (
     update tasks t set state = 'IN_PROGRESS', review_after_failure = false, updated_at = now()

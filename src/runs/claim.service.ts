@@ -106,7 +106,7 @@ export class ClaimService {
         adapterConfig: input.adapter_config,
         acpSessionId: write.new_conversation ? null : (input.session?.acpSessionId ?? null),
         folder: write.path,
-        repositoryId: input.task?.repositoryId ?? null,
+        repositoryId: write.repository_id,
         prompt,
         reason: input.reason,
         attempt: input.retry_count + 1,
@@ -161,6 +161,7 @@ function prepare(request: ClaimRequest, input: ClaimInput, staleness: Staleness)
     new_conversation: input.session !== null && input.session.adapter !== input.adapter,
     adapter: input.adapter,
     path: input.folder ?? join(request.workDir, request.workspaceId, place),
+    repository_id: input.task?.repositoryId ?? null,
     task_starts: taskStarts,
     // Frozen at the first claim: what was granted then holds for the life of the run (contract 4, 12).
     capabilities: input.capabilities ?? capabilitiesOf(input.agent_role, input.permissions),

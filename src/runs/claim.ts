@@ -68,6 +68,7 @@ export interface ClaimWrite {
   readonly new_conversation: boolean;
   readonly adapter: string;
   readonly path: string;
+  readonly repository_id: string | null;
   readonly task_starts: boolean;
   readonly capabilities: readonly Capability[];
   readonly input_snapshot: object;
