@@ -58,6 +58,9 @@ export class GitFailure extends Error {
   }
 }
 
+/** Of a command that was not even started. */
+export const NO_ANSWER: GitAnswer = { code: null, stdout: Buffer.alloc(0), cut: false, late: false, said: '' };
+
 const OUTPUT_BYTES = 4 * 1024 * 1024;
 const CONFIG_BYTES = 1024 * 1024;
 const CONFIG_MS = 10_000;
@@ -138,7 +141,7 @@ export class Git {
     env: Readonly<Record<string, string>>,
   ): Promise<GitAnswer> {
     const file = findProgram(name, env['PATH']);
-    if (file === null) throw new Error(`${name} is not installed on this host`);
+    if (file === null) throw new GitFailure(`${name} is not installed on this host`, { ...NO_ANSWER, said: 'it is not on the PATH' });
     asked.signal?.throwIfAborted();
     const id = newId();
     const program = { argv: [file, ...args], cwd: '/', env: { ...env, ...asked.env, [EXECUTION_MARKER]: id }, identity };

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { lstat, realpath, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { OfficeSettings } from '../platform/config/office-settings.js';
 import { objectionTo, type Surroundings } from './domain/repository-place.js';
 import { Git, GitFailure, type OpenRepository } from './git.service.js';
@@ -52,7 +52,8 @@ export class RepositoryInspector {
       const [repository, said] = await Promise.all([this.git.open(place), this.git.commonDirOf(place)]);
       // `.git` may be a link, or name another place.
       const common = await realpath(said);
-      this.assertAllowed(path, common, around);
+      const objection = objectionTo(common, around);
+      if (objection !== null) throw new RepositoryUnusable(path, `of its git folder: ${objection}`);
       return { own: repository, common };
     } catch (error) {
       if (error instanceof GitFailure) throw new RepositoryUnusable(path, `git does not take it for a repository: ${error.message}`);
@@ -73,9 +74,13 @@ export class RepositoryInspector {
     throw new RepositoryUnusable(path, `${who} may not write to ${common}`);
   }
 
-  /** @throws RepositoryUnusable when the path is no folder, or not there. */
+  /**
+   * Where a path leads that somebody has named. Of what lies outside of the roots nothing is told, not even whether it is there.
+   * @throws RepositoryUnusable
+   */
   async realPathOf(path: string): Promise<string> {
     const real = await realpath(path).catch(() => null);
+    this.assertAllowed(path, real ?? resolve(path), await this.surroundings());
     const folder = real === null ? null : await stat(real).catch(() => null);
     if (real === null || folder?.isDirectory() !== true) throw new RepositoryUnusable(path, 'there is no such folder on this host');
     return real;
@@ -83,7 +88,7 @@ export class RepositoryInspector {
 
   private assertAllowed(path: string, place: string, around: Surroundings): void {
     const objection = objectionTo(place, around);
-    if (objection !== null) throw new RepositoryUnusable(path, place === path ? objection : `of its git folder ${place}: ${objection}`);
+    if (objection !== null) throw new RepositoryUnusable(path, objection);
   }
 
   private async surroundings(): Promise<Surroundings> {

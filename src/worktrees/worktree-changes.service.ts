@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { OfficeError } from '../platform/errors/office-error.js';
 import { decodeCursor, encodeCursor } from '../platform/http/cursor.js';
 import { storableText } from '../platform/text/storable.js';
-import type { GitAsk, OpenRepository } from '../repositories/git.service.js';
+import { GitFailure, type GitAsk, type OpenRepository } from '../repositories/git.service.js';
 import type { FoundRepository } from '../repositories/repository-inspector.service.js';
 import { LOG_FORMAT, readChangedFiles, readLog, type ChangedFile } from './domain/git-answers.js';
 import { isPatchPlace, pageLength, placeKey, readPlace } from './domain/patch-page.js';
@@ -83,6 +83,7 @@ export class WorktreeChanges {
 
   private async files(own: OpenRepository, { base, head }: Stretch): Promise<{ files: ChangedFile[]; cut: boolean }> {
     const answer = await own.ask([...DIFF, '--raw', '--numstat', '-z', base, head], { ...LOOK, maxBytes: FILES_BYTES });
+    if (answer.code !== 0 && !answer.cut && !answer.late) throw new GitFailure('the files could not be read', answer);
     const files = readChangedFiles(answer.stdout.toString('utf8'));
     return { files: files.slice(0, FILES).map(cleanFile), cut: answer.cut || answer.late || files.length > FILES };
   }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { lstat, stat } from 'node:fs/promises';
+import { lstat, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Git, GitFailure, type GitAsk, type OpenRepository } from '../repositories/git.service.js';
+import { Git, GitFailure, NO_ANSWER, type GitAsk, type OpenRepository } from '../repositories/git.service.js';
 import type { FoundRepository } from '../repositories/repository-inspector.service.js';
 import { readGitlinks, readStatus, type Uncommitted } from './domain/git-answers.js';
 import { adminOf, tipOf } from './worktree-maker.service.js';
@@ -26,17 +26,17 @@ export class WorktreeInspector {
   constructor(private readonly git: Git) {}
 
   /**
-   * The worktree, ready for commands; null when it is not there: no folder, or one without anything of git. What the folder says of itself is not believed:
+   * The worktree, ready for commands; null when it is not there: no folder, or an empty one. What the folder says of itself is not believed:
    * agents write there.
    * @throws GitFailure when the repository knows nothing of it, or something broke it.
    */
   async open({ own, common }: FoundRepository, folder: string): Promise<OpenRepository | null> {
-    if (!(await isWorktree(folder))) return null;
+    if (!(await isFilled(folder))) return null;
     const gitDir = adminOf(common, folder);
     const place = { ...own.place, gitDir, workTree: folder };
     const [worktree, shared] = await Promise.all([this.git.open(place), this.git.commonDirOf(place)]);
     if (shared !== common) {
-      const answer = { code: null, stdout: Buffer.alloc(0), cut: false, late: false, said: 'it belongs to another repository' };
+      const answer = { ...NO_ANSWER, said: 'it belongs to another repository' };
       throw new GitFailure('git knows nothing of the worktree', answer);
     }
     return worktree;
@@ -90,7 +90,7 @@ export async function isFolder(path: string): Promise<boolean> {
   return found?.isDirectory() === true;
 }
 
-/** An empty folder in its place is none. */
-export async function isWorktree(folder: string): Promise<boolean> {
-  return (await isFolder(folder)) && (await lstat(join(folder, '.git')).catch(() => null)) !== null;
+/** An empty folder in its place is none. One without its `.git` is: what agents remove does not hide what they leave. */
+async function isFilled(folder: string): Promise<boolean> {
+  return (await isFolder(folder)) && (await readdir(folder)).length > 0;
 }

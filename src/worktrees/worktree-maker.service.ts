@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { lchown, lstat, mkdir, rename, rmdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { Git, GitFailure, type GitAnswer, type GitAsk, type OpenRepository } from '../repositories/git.service.js';
+import { Git, GitFailure, NO_ANSWER, type GitAnswer, type GitAsk, type OpenRepository } from '../repositories/git.service.js';
 import type { WorkspaceAccount } from '../repositories/workspace-accounts.js';
 import type { FoundRepository } from '../repositories/repository-inspector.service.js';
 import { branchFor, likelyBase } from './domain/branch-name.js';
@@ -145,7 +145,7 @@ export class WorktreeMaker {
     const likely = likelyBase(names);
     if (likely !== null) return { baseBranch: likely, baseCommit: (await tipOf(own, likely))! };
     if (names.length > 0) {
-      const answer = { code: null, stdout: Buffer.alloc(0), cut: false, late: false, said: 'its HEAD names a branch that does not exist' };
+      const answer = { ...NO_ANSWER, said: 'its HEAD names a branch that does not exist' };
       throw new GitFailure('the base of the repository is not to be told', answer);
     }
     const writing: GitAsk = { ...LOOK, writes: true, env: BEGINNING };

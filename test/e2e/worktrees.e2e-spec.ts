@@ -79,7 +79,7 @@ describe('an agent in a repository', () => {
     expect(existsSync(join(path, 'hinge.txt'))).toBe(false);
     expect((await server.must(`GET /tasks/${taskId}/changes`)).uncommitted).toEqual([{ path: 'hinge.txt', change: 'untracked' }]);
     const commit = await commitIn(worktree!.path, {}, 'Oil the hinge');
-    await server.must(`POST /tasks/${taskId}/worktree/push`, {});
+    await server.must(`POST /tasks/${taskId}/worktree/push`);
     expect(await git(remote, 'rev-parse', 'office/OFF-1')).toBe(commit);
     await server.must(`PATCH /tasks/${taskId}`, { state: 'done' });
     await waitFor(() => !existsSync(worktree!.path), 60_000, 'the worktree to be cleared away');

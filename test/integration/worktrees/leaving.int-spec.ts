@@ -45,6 +45,14 @@ const WORK: readonly [string, (run: ClaimedRun) => Promise<unknown>, { uncommitt
   ['a deletion', ({ folder }) => rm(join(folder, 'README.md')), { uncommitted: 1, unpushed: 0 }],
   ['a commit', ({ folder }) => commitIn(folder, { 'new.txt': 'x\n' }), { uncommitted: 0, unpushed: 1 }],
   [
+    'a new file and without its .git',
+    async ({ folder }) => {
+      await writeIn(folder, { 'new.txt': 'x\n' });
+      await rm(join(folder, '.git'));
+    },
+    { uncommitted: 1, unpushed: 0 },
+  ],
+  [
     'a commit on no branch',
     async ({ folder }) => {
       await git(folder, 'switch', '-q', '--detach');
