@@ -78,7 +78,7 @@ export class AgentExecution {
     this.acpSessionId = spec.acpSessionId;
     this.gone = new Promise((resolve) => (this.vanish = resolve));
     this.halts = new HaltSwitch(around.clock);
-    this.desk = new PermissionDesk(spec.config.permissionPolicy, spec.limits.permissionMs, around.clock, {
+    this.desk = new PermissionDesk(spec.config.permissionPolicy, adapter.incidentalInput, spec.limits.permissionMs, around.clock, {
       tell: (event, bytes) => this.tell(event, bytes),
       waiting: (now) => this.halts.pause(now),
       refused: () => this.turn && (this.turn.permissionRefused = true),

@@ -1,3 +1,7 @@
+import type { PermissionAbout } from './domain/permission-about.js';
+
+export type { PermissionAbout } from './domain/permission-about.js';
+
 /**
  * The one seam through which the office launches, watches and stops agent processes. It knows nothing of tasks, runs or
  * workspaces: ids and JSON go in, events come out. Everything about one process ends in exactly one `outcome`, then `gone`.
@@ -110,6 +114,9 @@ export type ExecutionEvent =
       readonly type: 'permission_requested';
       readonly requestId: string;
       readonly request: Readonly<Record<string, unknown>>;
+      readonly about: PermissionAbout;
+      /** False: it is answered at once, without a person. */
+      readonly waits: boolean;
     }
   | { readonly type: 'permission_answered'; readonly requestId: string; readonly decision: PermissionDecision }
   | { readonly type: 'mcp_mode_changed'; readonly mode: McpMode }

@@ -11,6 +11,7 @@ import type { Result, Settled } from '../settlement/domain/ending.js';
 import { SettlementService } from '../settlement/settlement.service.js';
 import { AgentConfigs } from './agent-configs.service.js';
 import { LiveRuns } from './live-runs.js';
+import { PERMISSION_MS, PermissionKeeper } from './permission-keeper.service.js';
 import { Persistence } from './persistence.js';
 import { RunMetrics } from './run-metrics.js';
 import { StartRecord } from './start-record.js';
@@ -22,7 +23,6 @@ interface Ended {
 
 const LAUNCH_GRACE_MS = 5_000;
 const START_MS = 60_000;
-const PERMISSION_MS = 30 * 60_000;
 
 /** Takes one claimed run from launch to settlement, and its processes to their end. Knows no SQL and no ACP. */
 @Injectable()
@@ -36,6 +36,7 @@ export class RunDriver {
     private readonly settlement: SettlementService,
     private readonly persistence: Persistence,
     private readonly configs: AgentConfigs,
+    private readonly permissions: PermissionKeeper,
     private readonly live: LiveRuns,
     private readonly nudges: Nudges,
     private readonly settings: OfficeSettings,
@@ -58,6 +59,7 @@ export class RunDriver {
       await this.runtime.stop(run.executionId, 'run settled').catch((error: unknown) => {
         this.logger.error({ ...namesOf(run), err: error }, 'agent process could not be stopped');
       });
+      this.permissions.forget(run);
       this.live.remove(run);
       this.nudges.send(run.workspaceId, new Set(['work']));
     }
@@ -87,6 +89,7 @@ export class RunDriver {
   private async watch(run: ClaimedRun): Promise<Ended> {
     let start: StartRecord | undefined;
     for await (const event of this.runtime.subscribeEvents(run.executionId)) {
+      this.permissions.heed(run, event);
       if (event.type === 'outcome') return { result: this.resultBy(event.outcome), unrecordedStart: await start?.orLeaveIt() };
       if (event.type !== 'session_ready') continue;
       start = new StartRecord(event.acpSessionId, () =>

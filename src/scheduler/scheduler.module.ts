@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { InboxModule } from '../inbox/inbox.module.js';
 import { RunModule } from '../runs/run.module.js';
 import { SettlementModule } from '../settlement/settlement.module.js';
 import { WorkspaceModule } from '../workspaces/workspace.module.js';
@@ -8,6 +9,7 @@ import { BootRecovery } from './boot-recovery.service.js';
 import { ClaimLoop } from './claim-loop.service.js';
 import { LeaseKeeper } from './lease-keeper.service.js';
 import { LiveRunsModule } from './live-runs.module.js';
+import { PermissionKeeper } from './permission-keeper.service.js';
 import { Persistence } from './persistence.js';
 import { RunDriver } from './run-driver.service.js';
 import { RunMetrics } from './run-metrics.js';
@@ -15,8 +17,8 @@ import { Scheduler } from './scheduler.service.js';
 
 /** Who runs now: claims, drives, keeps and settles this server's runs. */
 @Module({
-  imports: [RunModule, SettlementModule, WorkspaceModule, LiveRunsModule],
+  imports: [InboxModule, RunModule, SettlementModule, WorkspaceModule, LiveRunsModule],
   controllers: [AdaptersController],
-  providers: [AgentConfigs, BootRecovery, ClaimLoop, LeaseKeeper, Persistence, RunDriver, RunMetrics, Scheduler],
+  providers: [AgentConfigs, BootRecovery, ClaimLoop, LeaseKeeper, PermissionKeeper, Persistence, RunDriver, RunMetrics, Scheduler],
 })
 export class SchedulerModule {}

@@ -1,5 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { failedTitle } from '../inbox/domain/item-title.js';
+import { closeRequestsOf } from '../inbox/permission-requests.service.js';
 import { ProviderHolds } from '../inbox/provider-holds.service.js';
 import { Batches } from '../platform/database/batches.js';
 import { brokenConstraint } from '../platform/database/sqlstate.js';
@@ -138,6 +139,7 @@ export class SettlementService {
 
   private async end(tx: Tx, { run, locked, ending, result }: Judged, resolved: readonly Resolved[]): Promise<Settled> {
     tx.nudge('work');
+    if (locked.run.asks) await closeRequestsOf(tx, run.runId);
     if (ending.status !== 'completed' && run.unrecordedStart !== undefined) await this.ownership.recordStart(tx, run, run.unrecordedStart);
     switch (ending.status) {
       case 'completed':

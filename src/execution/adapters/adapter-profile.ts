@@ -19,6 +19,8 @@ export interface AdapterProfile {
   readonly notices?: readonly RegExp[];
   /** What its error messages put before the text that it also said as a message. */
   readonly errorPrefixes?: readonly string[];
+  /** Members of a tool's input that say nothing of what is asked permission for: ids, times, the model's own comment. */
+  readonly incidentalInput?: readonly string[];
   /** Finds the failure in a turn that the agent ended as if all were well; null when all was. */
   readonly telltale?: (signs: TurnSigns) => ErrorRecord | null;
   /** `_meta` of `initialize`. */
