@@ -7,6 +7,7 @@ import { EventFloor1796000000031 } from './1796000000031-event-floor.js';
 import { Diagnosis1796000000051 } from './1796000000051-diagnosis.js';
 import { Projects1796000000101 } from './1796000000101-projects.js';
 import { PermissionRequests1796000000150 } from './1796000000150-permission-requests.js';
+import { AgentUsers1796000000151 } from './1796000000151-agent-users.js';
 
 /** Every migration, oldest first, by hand: a glob would load nothing, quietly, wherever TypeScript is not compiled ahead. */
 export const migrations = [
@@ -19,4 +20,5 @@ export const migrations = [
   Diagnosis1796000000051,
   Projects1796000000101,
   PermissionRequests1796000000150,
+  AgentUsers1796000000151,
 ];

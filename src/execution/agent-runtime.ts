@@ -21,6 +21,8 @@ export interface LaunchSpec {
   readonly acpSessionId: string | null;
   /** Run as this user and group (only when the office is root); null: as the office itself. */
   readonly identity: { readonly uid: number; readonly gid: number } | null;
+  /** `isolated`: names that lead into the office's own home are not passed on. */
+  readonly home: 'server' | 'isolated';
   readonly limits: ExecutionLimits;
 }
 

@@ -1,5 +1,4 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { mkdir } from 'node:fs/promises';
 import { AgentRuntime, type Evidence, type LaunchSpec, type Outcome } from '../execution/agent-runtime.js';
 import { ProcessSupervision } from '../execution/supervisor/process-supervision.service.js';
 import { OfficeSettings } from '../platform/config/office-settings.js';
@@ -10,6 +9,7 @@ import { RunOwnership } from '../runs/run-ownership.service.js';
 import type { Result, Settled } from '../settlement/domain/ending.js';
 import { SettlementService } from '../settlement/settlement.service.js';
 import { AgentConfigs } from './agent-configs.service.js';
+import { AgentPlaces, type AgentPlace } from './agent-places.service.js';
 import { LiveRuns } from './live-runs.js';
 import { PERMISSION_MS, PermissionKeeper } from './permission-keeper.service.js';
 import { Persistence } from './persistence.js';
@@ -36,6 +36,7 @@ export class RunDriver {
     private readonly settlement: SettlementService,
     private readonly persistence: Persistence,
     private readonly configs: AgentConfigs,
+    private readonly places: AgentPlaces,
     private readonly permissions: PermissionKeeper,
     private readonly live: LiveRuns,
     private readonly nudges: Nudges,
@@ -81,9 +82,7 @@ export class RunDriver {
   }
 
   private async prepare(run: ClaimedRun): Promise<LaunchSpec> {
-    // A conversation that has begun must find its folder as it left it; anything else may have it made.
-    if (run.acpSessionId === null) await mkdir(run.folder, { recursive: true, mode: 0o700 });
-    return this.specOf(run);
+    return this.specOf(run, await this.persistence.untilHeard(() => this.places.prepare(run), 1));
   }
 
   private async watch(run: ClaimedRun): Promise<Ended> {
@@ -116,14 +115,18 @@ export class RunDriver {
     }
   }
 
-  private async specOf(run: ClaimedRun): Promise<LaunchSpec> {
+  private async specOf(run: ClaimedRun, place: AgentPlace): Promise<LaunchSpec> {
     const seconds = 1_000;
+    const config = await this.persistence.untilHeard(() => this.configs.launchConfig(run), 1);
     return {
       executionId: run.executionId,
       adapter: run.adapter,
-      config: await this.persistence.untilHeard(() => this.configs.launchConfig(run), 1),
+      config,
       cwd: run.folder,
       env: {
+        // An admin may have chosen another home for it.
+        ...place.env,
+        ...chosen(config.env, Object.keys(place.env)),
         OFFICE_RUN_ID: run.runId,
         OFFICE_AGENT_ID: run.agentId,
         OFFICE_WORKSPACE_ID: run.workspaceId,
@@ -134,7 +137,8 @@ export class RunDriver {
       },
       prompt: run.prompt,
       acpSessionId: run.acpSessionId,
-      identity: null,
+      identity: place.identity,
+      home: place.home,
       limits: {
         startMs: Math.min(START_MS, this.settings.OFFICE_FIRST_EVENT_TIMEOUT_SEC * seconds),
         firstContentMs: this.settings.OFFICE_FIRST_EVENT_TIMEOUT_SEC * seconds,
@@ -163,6 +167,9 @@ const namesOf = (run: ClaimedRun) => ({
   workspace_id: run.workspaceId,
   agent_id: run.agentId,
 });
+
+const chosen = (env: Readonly<Record<string, string>> = {}, names: readonly string[]): Record<string, string> =>
+  Object.fromEntries(Object.entries(env).filter(([name]) => names.includes(name)));
 
 /** A failure of ours. Evidence is null where nothing is known of what the agent did meanwhile: never read as "nothing". */
 function failure(kind: string, error: unknown, evidence: Evidence | null): Result {

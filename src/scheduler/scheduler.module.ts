@@ -5,6 +5,7 @@ import { SettlementModule } from '../settlement/settlement.module.js';
 import { WorkspaceModule } from '../workspaces/workspace.module.js';
 import { AdaptersController } from './adapters.controller.js';
 import { AgentConfigs } from './agent-configs.service.js';
+import { AgentPlaces } from './agent-places.service.js';
 import { BootRecovery } from './boot-recovery.service.js';
 import { ClaimLoop } from './claim-loop.service.js';
 import { LeaseKeeper } from './lease-keeper.service.js';
@@ -19,6 +20,17 @@ import { Scheduler } from './scheduler.service.js';
 @Module({
   imports: [InboxModule, RunModule, SettlementModule, WorkspaceModule, LiveRunsModule],
   controllers: [AdaptersController],
-  providers: [AgentConfigs, BootRecovery, ClaimLoop, LeaseKeeper, PermissionKeeper, Persistence, RunDriver, RunMetrics, Scheduler],
+  providers: [
+    AgentConfigs,
+    AgentPlaces,
+    BootRecovery,
+    ClaimLoop,
+    LeaseKeeper,
+    PermissionKeeper,
+    Persistence,
+    RunDriver,
+    RunMetrics,
+    Scheduler,
+  ],
 })
 export class SchedulerModule {}

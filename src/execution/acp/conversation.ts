@@ -27,7 +27,8 @@ export class Conversation {
     private readonly request: (method: string, params: Fields) => Promise<Answer>,
   ) {}
 
-  async initialize(meta: Fields | undefined): Promise<void> {
+  /** Answers what the agent says of itself. */
+  async initialize(meta: Fields | undefined): Promise<Fields> {
     const { value, line } = await this.demand(methods.agent.initialize, {
       protocolVersion: PROTOCOL_VERSION,
       clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false },
@@ -38,6 +39,7 @@ export class Conversation {
     if (typeof version !== 'number') throw failed(failurePayload.malformedFrame(line));
     if (version !== PROTOCOL_VERSION) throw failed(failurePayload.protocolVersion(version));
     this.capabilities = isRecord(value['agentCapabilities']) ? value['agentCapabilities'] : {};
+    return value;
   }
 
   /** Loads the session that was asked for; when the agent does not know it, or never could, makes a new one, once. */
