@@ -230,10 +230,8 @@ export class AgentExecution {
 
   private heed({ sessionId, update }: Frame & { kind: 'update' }, bytes: number): void {
     if (!this.listening || (sessionId !== null && sessionId !== this.acpSessionId)) return;
-    this.turn!.take(update, bytes);
-    const content = isContent(update);
-    if (content) this.noteContent();
-    this.tell({ type: 'update', content, update }, bytes);
+    if (this.turn!.take(update, bytes)) this.noteContent();
+    this.tell({ type: 'update', content: isContent(update), update }, bytes);
   }
 
   private askPermission(request: Readonly<Record<string, unknown>>, withdrawn: AbortSignal): ReturnType<PermissionDesk['ask']> {
