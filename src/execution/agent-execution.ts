@@ -156,7 +156,7 @@ export class AgentExecution {
 
   /** From nothing to an open session; answers the text of the first prompt. */
   private async launch(): Promise<string> {
-    const conversation = new Conversation(this.spec, (method, params) => this.request(method, params));
+    const conversation = new Conversation(this.spec, this.adapter.askingMode, (method, params) => this.request(method, params));
     await this.within('initialize', async () => {
       await this.spawn();
       this.phase = 'initialize';

@@ -82,7 +82,7 @@ class Probe {
     const late = this.halts.deadline(startMs, () =>
       this.halts.trip(failed(failurePayload.startTimeout('initialize', startMs, this.agent?.stderrTail ?? ''))),
     );
-    const conversation = new Conversation(this.spec, (method, params) => this.request(method, params));
+    const conversation = new Conversation(this.spec, this.profile.askingMode, (method, params) => this.request(method, params));
     let initialize: ProbeFindings['initialize'] = null;
     let problem: string | null = null;
     let opened = false;

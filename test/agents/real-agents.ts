@@ -66,6 +66,7 @@ export const REAL_AGENTS: readonly RealAgent[] = [
     adapter: 'claude',
     command: [program('claude-code-acp')],
     env: claudeEnv,
+    unlike: { cut: { status: 'completed', why: 'it reports no usage that could give a cut turn away' } },
   },
   {
     name: 'opencode',

@@ -24,6 +24,7 @@ export class Conversation {
   /** `request` answers once the agent has, and rejects when the execution is halted meanwhile. */
   constructor(
     private readonly spec: LaunchSpec,
+    private readonly askingMode: string | undefined,
     private readonly request: (method: string, params: Fields) => Promise<Answer>,
   ) {}
 
@@ -68,13 +69,14 @@ export class Conversation {
   /** A model or mode that is not offered fails the launch: running on another one unseen would be worse. */
   private async applySettings(sessionId: string, offer: Fields, kind: 'new' | 'loaded'): Promise<void> {
     for (const name of ['mode', 'model'] satisfies SettingName[]) {
-      const wanted = this.spec.config[name];
+      const chosen = this.spec.config[name];
+      const wanted = chosen ?? (name === 'mode' ? this.askingMode : undefined);
       if (wanted === undefined) continue;
       const setting = settingRequest(name, wanted, offer);
       if (setting.kind === 'set') await this.demand(setting.method, { sessionId, ...setting.params });
       // A loaded session may tell nothing of its settings; it keeps those it was made with.
       const untold = kind === 'loaded' && setting.kind === 'not_offered' && setting.offered.length === 0;
-      if (setting.kind === 'not_offered' && !untold) throw failed(failurePayload.settingNotOffered(name, wanted, setting.offered));
+      if (setting.kind === 'not_offered' && chosen !== undefined && !untold) throw failed(failurePayload.settingNotOffered(name, wanted, setting.offered));
     }
   }
 

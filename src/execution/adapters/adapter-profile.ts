@@ -26,6 +26,8 @@ export interface AdapterProfile {
   readonly signIn: string;
   /** It opens a session for anybody and asks who it is only in the first turn. */
   readonly admitsAnybody?: boolean;
+  /** The mode in which it asks before it acts, where that is not the one it begins with. Chosen unless its configuration says otherwise. */
+  readonly askingMode?: string;
   /** Where it looks for skills, within the folder it works in. */
   readonly skillsFolder: string;
   /** What the agent says of itself as if it were a message: whole chunks that are no output. */

@@ -15,7 +15,10 @@ export const claude: AdapterProfile = {
   install: installOf(npm),
   signIn: 'run `claude /login` as the user it runs as, or set ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN',
   admitsAnybody: true,
+  // It may begin in one in which a model decides what is harmless.
+  askingMode: 'default',
   skillsFolder: '.claude/skills',
+  notices: [/^\*\*Warning:\*\* We're changing auto mode /],
   errorPrefixes: ['Internal error: '],
   incidentalInput: ['description'],
 };

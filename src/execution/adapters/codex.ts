@@ -31,6 +31,8 @@ export const codex: AdapterProfile = {
   homes: ['CODEX_HOME'],
   install: `${installOf(npm)} (or @zed-industries/codex-acp@0.16.0)`,
   signIn: 'run `codex login` as the user it runs as, or set CODEX_API_KEY or OPENAI_API_KEY',
+  // It may begin in one in which a model decides instead of a person. The older one does not have it, and asks.
+  askingMode: 'workspace-write',
   skillsFolder: '.agents/skills',
   notices: [/^(Warning: )?Model metadata for `[^`]*` not found\./, /^(Warning: )?Falling back from WebSockets to HTTPS transport\./],
   incidentalInput: [

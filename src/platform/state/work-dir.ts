@@ -1,6 +1,6 @@
 import { chmod, mkdir, stat } from 'node:fs/promises';
 import { statSync } from 'node:fs';
-import { homedir } from 'node:os';
+import { userInfo } from 'node:os';
 import { dirname, sep } from 'node:path';
 
 /**
@@ -8,12 +8,15 @@ import { dirname, sep } from 'node:path';
  * both it and the data dir, which are the office's own: its agents are others. Nobody may look into them, and root's home stays shut.
  */
 export async function openWorkDir(workDir: string, dataDir: string): Promise<void> {
-  await mkdir(workDir, { recursive: true });
+  const made = (await mkdir(workDir, { recursive: true })) !== undefined;
   if (process.getuid?.() !== 0) return;
-  await letPass(workDir);
+  if (made) await chmod(workDir, 0o711);
+  else await letPass(workDir);
+  // Not HOME, which whoever starts the office may have set to anything.
+  const { homedir } = userInfo();
   for (const folder of above(workDir)) {
     const holdsBoth = dataDir.startsWith(folder === sep ? sep : `${folder}${sep}`);
-    if (holdsBoth && folder !== sep && folder !== homedir()) await letPass(folder);
+    if (holdsBoth && folder !== sep && folder !== homedir) await letPass(folder);
   }
 }
 
