@@ -66,7 +66,6 @@ export const REAL_AGENTS: readonly RealAgent[] = [
     adapter: 'claude',
     command: [program('claude-code-acp')],
     env: claudeEnv,
-    unlike: { cut: { status: 'completed', why: 'it reports no usage that could give a cut turn away' } },
   },
   {
     name: 'opencode',
