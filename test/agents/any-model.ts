@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 /** How a model behaves, in every tongue it speaks. `fails` by status or spent quota, before a word; `slow` speaks for a minute. */
 export type Manner =
   | { readonly how: 'says'; readonly text: string }
-  | { readonly how: 'runs'; readonly command: string; readonly then: string }
+  | { readonly how: 'runs'; readonly command: string; readonly finally: string }
   | { readonly how: 'fails'; readonly status: Failure }
   | { readonly how: 'resets' | 'hangs' }
   | { readonly how: 'breaks_off' | 'slow'; readonly text: string };
@@ -122,7 +122,7 @@ class Reply {
       case 'fails':
         return this.fail(manner.status);
       case 'runs':
-        return toolNames(this.body).length > 0 && !this.toolAnswered() ? this.call(manner.command) : this.say(manner.then, WORD_MS);
+        return toolNames(this.body).length > 0 && !this.toolAnswered() ? this.call(manner.command) : this.say(manner.finally, WORD_MS);
       case 'slow':
         return this.say(`${manner.text} `.repeat(100), SLOW_WORD_MS);
       case 'breaks_off':

@@ -76,7 +76,8 @@ export class Conversation {
       if (setting.kind === 'set') await this.demand(setting.method, { sessionId, ...setting.params });
       // A loaded session may tell nothing of its settings; it keeps those it was made with.
       const untold = kind === 'loaded' && setting.kind === 'not_offered' && setting.offered.length === 0;
-      if (setting.kind === 'not_offered' && chosen !== undefined && !untold) throw failed(failurePayload.settingNotOffered(name, wanted, setting.offered));
+      if (setting.kind === 'not_offered' && chosen !== undefined && !untold)
+        throw failed(failurePayload.settingNotOffered(name, wanted, setting.offered));
     }
   }
 

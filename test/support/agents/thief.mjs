@@ -51,7 +51,7 @@ async function attempt(deed, rest) {
 }
 
 const send = (frame) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...frame })}\n`);
-createInterface({ input: process.stdin }).on('line', async (line) => {
+async function hear(line) {
   const { id, method } = JSON.parse(line);
   if (method === 'initialize') send({ id, result: { protocolVersion: 1 } });
   if (method === 'session/new') send({ id, result: { sessionId: 's1' } });
@@ -61,4 +61,5 @@ createInterface({ input: process.stdin }).on('line', async (line) => {
   const update = { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: JSON.stringify(found) } };
   send({ method: 'session/update', params: { sessionId: 's1', update } });
   send({ id, result: { stopReason: 'end_turn' } });
-});
+}
+createInterface({ input: process.stdin }).on('line', (line) => void hear(line));
