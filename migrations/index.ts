@@ -8,6 +8,8 @@ import { Diagnosis1796000000051 } from './1796000000051-diagnosis.js';
 import { Projects1796000000101 } from './1796000000101-projects.js';
 import { Repositories1796000000140 } from './1796000000140-repositories.js';
 import { Usage1796000000141 } from './1796000000141-usage.js';
+import { PermissionRequests1796000000150 } from './1796000000150-permission-requests.js';
+import { AgentUsers1796000000151 } from './1796000000151-agent-users.js';
 
 /** Every migration, oldest first, by hand: a glob would load nothing, quietly, wherever TypeScript is not compiled ahead. */
 export const migrations = [
@@ -21,4 +23,6 @@ export const migrations = [
   Projects1796000000101,
   Repositories1796000000140,
   Usage1796000000141,
+  PermissionRequests1796000000150,
+  AgentUsers1796000000151,
 ];

@@ -9,6 +9,8 @@ import { AgentEntity } from './agents/agent.entity.js';
 import { InboxDismissalEntity } from './inbox/inbox-dismissal.entity.js';
 import { InterruptionRunEntity } from './inbox/interruption-run.entity.js';
 import { InterruptionEntity } from './inbox/interruption.entity.js';
+import { PermissionGrantEntity } from './inbox/permission-grant.entity.js';
+import { PermissionRequestEntity } from './inbox/permission-request.entity.js';
 import { ProviderHoldEntity } from './inbox/provider-hold.entity.js';
 import { ColumnNames } from './platform/database/column-names.js';
 import { NoSqlLog } from './platform/database/no-sql-log.js';
@@ -73,6 +75,8 @@ const entities = [
   InterruptionEntity,
   InterruptionRunEntity,
   ProviderHoldEntity,
+  PermissionRequestEntity,
+  PermissionGrantEntity,
 ];
 
 /**

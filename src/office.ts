@@ -1,7 +1,6 @@
 import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { mkdir } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { AppModule } from './app.module.js';
 import { openFoundation } from './foundation.js';
@@ -11,6 +10,7 @@ import { configureHttp } from './platform/http/configure-http.js';
 import { OfficeHttpAdapter } from './platform/http/office-http.adapter.js';
 import type { OfficeLogger } from './platform/logging/office-logger.js';
 import { OfficeHost } from './platform/office-host.js';
+import { openWorkDir } from './platform/state/work-dir.js';
 import { OfficeSocketAdapter } from './realtime/office-socket.adapter.js';
 import { Scheduler } from './scheduler/scheduler.service.js';
 
@@ -25,7 +25,7 @@ export interface Office {
 export async function openOffice(settings: OfficeSettings, logger: OfficeLogger): Promise<Office> {
   const foundation = await openFoundation(settings, logger);
   try {
-    await mkdir(settings.OFFICE_WORK_DIR, { recursive: true });
+    await openWorkDir(settings.OFFICE_WORK_DIR, settings.OFFICE_DATA_DIR);
     const { databaseUrl, state, host } = foundation;
     const module = AppModule.of({
       settings,

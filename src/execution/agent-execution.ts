@@ -80,7 +80,7 @@ export class AgentExecution {
     this.acpSessionId = spec.acpSessionId;
     this.gone = new Promise((resolve) => (this.vanish = resolve));
     this.halts = new HaltSwitch(around.clock);
-    this.desk = new PermissionDesk(spec.config.permissionPolicy, spec.limits.permissionMs, around.clock, {
+    this.desk = new PermissionDesk(spec.config.permissionPolicy, adapter.incidentalInput, spec.limits.permissionMs, around.clock, {
       tell: (event, bytes) => this.tell(event, bytes),
       waiting: (now) => this.halts.pause(now),
       refused: () => this.turn && (this.turn.permissionRefused = true),
@@ -159,7 +159,7 @@ export class AgentExecution {
 
   /** From nothing to an open session; answers the text of the first prompt. */
   private async launch(): Promise<string> {
-    const conversation = new Conversation(this.spec, (method, params) => this.request(method, params));
+    const conversation = new Conversation(this.spec, this.adapter.askingMode, (method, params) => this.request(method, params));
     await this.within('initialize', async () => {
       await this.spawn();
       this.phase = 'initialize';
@@ -236,10 +236,8 @@ export class AgentExecution {
   private heed({ sessionId, update }: Frame & { kind: 'update' }, bytes: number): void {
     this.meter.hear(update);
     if (!this.listening || (sessionId !== null && sessionId !== this.acpSessionId)) return;
-    this.turn!.take(update, bytes);
-    const content = isContent(update);
-    if (content) this.noteContent();
-    this.tell({ type: 'update', content, update }, bytes);
+    if (this.turn!.take(update, bytes)) this.noteContent();
+    this.tell({ type: 'update', content: isContent(update), update }, bytes);
   }
 
   private askPermission(request: Readonly<Record<string, unknown>>, withdrawn: AbortSignal): ReturnType<PermissionDesk['ask']> {

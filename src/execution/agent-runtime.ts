@@ -1,3 +1,7 @@
+import type { PermissionAbout } from './domain/permission-about.js';
+
+export type { PermissionAbout } from './domain/permission-about.js';
+
 /**
  * The one seam through which the office launches, watches and stops agent processes. It knows nothing of tasks, runs or
  * workspaces: ids and JSON go in, events come out. Everything about one process ends in exactly one `outcome`, then `gone`.
@@ -17,6 +21,8 @@ export interface LaunchSpec {
   readonly acpSessionId: string | null;
   /** Run as this user and group (only when the office is root); null: as the office itself. */
   readonly identity: { readonly uid: number; readonly gid: number } | null;
+  /** `isolated`: names that lead into the office's own home are not passed on. */
+  readonly home: 'server' | 'isolated';
   readonly limits: ExecutionLimits;
 }
 
@@ -118,6 +124,9 @@ export type ExecutionEvent =
       readonly type: 'permission_requested';
       readonly requestId: string;
       readonly request: Readonly<Record<string, unknown>>;
+      readonly about: PermissionAbout;
+      /** False: it is answered at once, without a person. */
+      readonly waits: boolean;
     }
   | { readonly type: 'permission_answered'; readonly requestId: string; readonly decision: PermissionDecision }
   | { readonly type: 'mcp_mode_changed'; readonly mode: McpMode }

@@ -10,5 +10,7 @@ export class ExecutionOptions {
     readonly environment: Environment = process.env,
     readonly supervisorEntry: string = SUPERVISOR_ENTRY,
     readonly mockAgentEntry: string = MOCK_AGENT_ENTRY,
+    /** How long an agent gets to say who it is. The slowest that is known takes 10 s on a busy machine. */
+    readonly probeMs: number = 30_000,
   ) {}
 }

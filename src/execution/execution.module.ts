@@ -1,5 +1,6 @@
 import { Module, type DynamicModule, type FactoryProvider } from '@nestjs/common';
 import { AcpAgentRuntime } from './acp-agent-runtime.service.js';
+import { AdapterProbe } from './adapter-probe.service.js';
 import { AdapterRegistry } from './adapter-registry.service.js';
 import { AgentRuntime } from './agent-runtime.js';
 import { ExecutionOptions } from './execution-options.js';
@@ -16,9 +17,10 @@ export class ExecutionModule {
         { provide: ExecutionOptions, ...options },
         ProcessSupervision,
         AdapterRegistry,
+        AdapterProbe,
         { provide: AgentRuntime, useClass: AcpAgentRuntime },
       ],
-      exports: [AgentRuntime, AdapterRegistry, ProcessSupervision, ExecutionOptions],
+      exports: [AgentRuntime, AdapterProbe, AdapterRegistry, ProcessSupervision, ExecutionOptions],
     };
   }
 }

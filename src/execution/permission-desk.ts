@@ -1,6 +1,7 @@
 import type { Clock } from '../platform/clock/clock.js';
 import { newId } from '../platform/ids.js';
 import type { ExecutionEvent, LaunchConfig, PermissionDecision } from './agent-runtime.js';
+import { permissionAbout } from './domain/permission-about.js';
 import { CANCELLED, choosePermission, type PermissionOutcome } from './domain/permission-choice.js';
 
 /** More questions at once than a person could ever be asked; what comes on top is refused. */
@@ -23,6 +24,7 @@ export class PermissionDesk {
 
   constructor(
     private readonly policy: LaunchConfig['permissionPolicy'],
+    private readonly incidental: readonly string[] | undefined,
     private readonly expiresMs: number,
     private readonly clock: Clock,
     private readonly listener: PermissionListener,
@@ -31,13 +33,16 @@ export class PermissionDesk {
   /** Resolves to what the agent is answered. `withdrawn` aborts when the agent takes its question back. */
   ask(request: Request, bytes: number, withdrawn: AbortSignal): Promise<PermissionOutcome> {
     const requestId = newId();
-    this.listener.tell({ type: 'permission_requested', requestId, request }, bytes);
+    const waits = this.policy === 'ask' && this.open.size < WAITING_AT_MOST && !withdrawn.aborted;
+    this.listener.tell(
+      { type: 'permission_requested', requestId, request, about: permissionAbout(request, this.incidental), waits },
+      bytes,
+    );
     return new Promise((resolve) => {
       const settle = (verdict: Verdict): void => resolve(this.settle(requestId, request, verdict));
-      if (this.policy === 'allow') settle('allow_once');
-      else if (this.policy === 'deny' || this.open.size >= WAITING_AT_MOST) settle('deny');
+      if (waits) this.wait(requestId, withdrawn, settle);
       else if (withdrawn.aborted) settle('withdrawn');
-      else this.wait(requestId, withdrawn, settle);
+      else settle(this.policy === 'allow' ? 'allow_once' : 'deny');
     });
   }
 

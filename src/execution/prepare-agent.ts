@@ -46,7 +46,7 @@ export async function registerAgent(agent: AgentProcess, spec: LaunchSpec, adapt
 }
 
 function spawnFailure(spec: LaunchSpec, adapter: AdapterProfile, problem: unknown): Halt {
-  const asked = spec.config.command ?? adapter.commands[0] ?? [];
+  const asked = spec.config.command ?? adapter.programs[0]?.argv ?? [];
   return failed(failurePayload.spawnFailed(asked, problem instanceof Error ? problem.message : String(problem)));
 }
 

@@ -10,7 +10,7 @@ import { isUuid } from '../platform/http/uuid.js';
 import type { ItemKind } from './domain/item-title.js';
 import type { InboxQuery } from './inbox.dto.js';
 import { DETAILS, KIND_OF, OPEN_HEADS, sourceOf, type ItemFacts } from './inbox-sources.js';
-import type { InboxCountView, InboxItemView, InboxPage } from './inbox.view.js';
+import type { AskedPermissionView, InboxCountView, InboxItemView, InboxPage } from './inbox.view.js';
 
 interface Row extends ItemFacts {
   readonly kind: ItemKind;
@@ -107,6 +107,7 @@ const view = (row: Row, resolved: InboxItemView['resolved']): InboxItemView => {
     error_code: row.fault?.code ?? null,
     hint: row.fault === null ? null : hintFor(row.fault),
     created_at: row.opened_at!.toISOString(),
+    permission: row.kind === 'permission_request' ? (row.extra as unknown as AskedPermissionView) : null,
     actions: resolved === null ? [...source.actions] : [],
     resolved,
   };

@@ -1,4 +1,5 @@
-import { failedTitle, heldTitle, interruptedTitle, pausedTitle, type ItemKind } from './domain/item-title.js';
+import { askedTitle, failedTitle, heldTitle, interruptedTitle, pausedTitle, type ItemKind } from './domain/item-title.js';
+import { wireInstant } from '../platform/database/exact-instant.js';
 import { OPEN_FAILURE } from './open-items.sql.js';
 
 /** A task an item is about, as it is called today; of a deleted one only the identifier is left. */
@@ -122,12 +123,29 @@ const holds: InboxSource = {
   actions: ['lift_hold'],
 };
 
+const permissions: InboxSource = {
+  kind: 'permission_request',
+  from: `permission_requests q`,
+  id: `q.id`,
+  workspaceId: `q.workspace_id`,
+  is: `true`,
+  open: `q.closed_at is null`,
+  openedAt: `q.asked_at`,
+  agentId: `q.agent_id`,
+  runId: `q.run_id`,
+  errorSummary: `null::text`,
+  tasks: namesOf(`q.task_id`),
+  extra: `jsonb_build_object('title', q.title, 'tool_kind', q.tool_kind, 'input', q.input, 'expires_at', ${wireInstant('q.expires_at')}, 'decision', q.decision)`,
+  title: ({ agent_name, tasks, extra }) => askedTitle(agent_name ?? '', extra['title'] as string, tasks[0] ?? null),
+  actions: ['allow_once', 'allow_always', 'deny'],
+};
+
 /**
  * Everything the inbox is made of. A further kind is one more entry here (and in `ITEM_KINDS`), nothing else: list, count,
  * look-up by id and the resolved ones follow. Its part of the bargain: when an item of it is resolved, by whomever, a row of
  * `inbox_dismissals` says who (`Dismissals.dismiss`), and one `office.inbox_item` event tells of each opening and each resolution.
  */
-export const INBOX_SOURCES: readonly InboxSource[] = [failedRuns, pauses, interruptions, holds];
+export const INBOX_SOURCES: readonly InboxSource[] = [failedRuns, pauses, interruptions, holds, permissions];
 
 export const sourceOf = (kind: ItemKind): InboxSource => INBOX_SOURCES.find((source) => source.kind === kind)!;
 

@@ -4,13 +4,14 @@ import { Dismissals } from './dismissals.service.js';
 import { InboxController } from './inbox.controller.js';
 import { InboxReads } from './inbox-reads.service.js';
 import { Interruptions } from './interruptions.service.js';
+import { PermissionRequests } from './permission-requests.service.js';
 import { ProviderHolds } from './provider-holds.service.js';
 
 /** What needs a person, and what a person has answered. */
 @Module({
   imports: [AccessModule],
   controllers: [InboxController],
-  providers: [Dismissals, InboxReads, Interruptions, ProviderHolds],
-  exports: [Dismissals, InboxReads, Interruptions, ProviderHolds],
+  providers: [Dismissals, InboxReads, Interruptions, PermissionRequests, ProviderHolds],
+  exports: [Dismissals, InboxReads, Interruptions, PermissionRequests, ProviderHolds],
 })
 export class InboxModule {}

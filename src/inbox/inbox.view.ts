@@ -1,5 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { pageOf } from '../platform/http/page.view.js';
+import { PERMISSION_DECISIONS, type PermissionDecision } from './domain/permission-decision.js';
 import { ITEM_KINDS, type ItemKind } from './domain/item-title.js';
 
 export class ItemTaskView {
@@ -19,6 +20,16 @@ export class ResolvedView {
   @ApiProperty({ format: 'date-time' }) at!: string;
 }
 
+/** What an agent asks permission for. */
+export class AskedPermissionView {
+  @ApiProperty({ description: "The agent's own word for it." }) title!: string;
+  @ApiProperty({ type: String, nullable: true, description: 'The kind of tool: execute, edit, …' }) tool_kind!: string | null;
+  @ApiProperty({ type: String, nullable: true, description: 'What exactly, as JSON, cut to 4 KiB.' }) input!: string | null;
+  @ApiProperty({ format: 'date-time', description: 'Then it is denied.' }) expires_at!: string;
+  @ApiProperty({ enum: PERMISSION_DECISIONS, nullable: true, description: 'Null while it is open, or when nobody waits for it any more.' })
+  decision!: PermissionDecision | null;
+}
+
 /** Something that needs a person, or needed one. Shared: whoever resolves it resolves it for everyone. */
 export class InboxItemView {
   @ApiProperty({ format: 'uuid', description: 'The run, the pause episode, the interruption: whatever the kind is about.' }) id!: string;
@@ -35,6 +46,8 @@ export class InboxItemView {
   @ApiProperty({ type: String, nullable: true, description: 'Who must act, in one line.' }) hint!: string | null;
   @ApiProperty({ format: 'date-time' }) created_at!: string;
   @ApiProperty({ type: [String], description: 'What can be done about it; nothing once it is resolved.' }) actions!: string[];
+  @ApiProperty({ type: AskedPermissionView, nullable: true, description: 'Of a permission request.' })
+  permission!: AskedPermissionView | null;
   @ApiProperty({ type: ResolvedView, nullable: true }) resolved!: ResolvedView | null;
 }
 

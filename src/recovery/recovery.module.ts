@@ -19,6 +19,8 @@ import { OfficeTaskReactions } from './office-task-reactions.service.js';
 import { PairRecovery } from './pair-recovery.service.js';
 import { PauseFixing } from './pause-fixing.service.js';
 import { RecoveryController } from './recovery.controller.js';
+import { PermissionAnswers } from './permission-answers.service.js';
+import { PermissionController } from './permission.controller.js';
 import { ProviderHoldController } from './provider-hold.controller.js';
 import { ProviderHoldDesk } from './provider-hold-desk.service.js';
 import { RunCommandsController } from './run-commands.controller.js';
@@ -30,7 +32,7 @@ import { WorkspaceSwitch } from './workspace-switch.service.js';
 @Global()
 @Module({
   imports: [AccessModule, AgentModule, InboxModule, RunModule, SessionModule],
-  controllers: [ProviderHoldController, RecoveryController, RunCommandsController],
+  controllers: [PermissionController, ProviderHoldController, RecoveryController, RunCommandsController],
   providers: [
     FailedRunFixing,
     InboxDesk,
@@ -38,6 +40,7 @@ import { WorkspaceSwitch } from './workspace-switch.service.js';
     InterruptionResumer,
     PairRecovery,
     PauseFixing,
+    PermissionAnswers,
     ProviderHoldDesk,
     RunCommands,
     SessionCommands,

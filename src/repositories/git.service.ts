@@ -11,14 +11,14 @@ import { newId } from '../platform/ids.js';
 import { storableText } from '../platform/text/storable.js';
 import { gitEnvironment } from './domain/git-environment.js';
 import { asEnvironment, readConfig, tame, type Override } from './domain/tame-config.js';
-import type { WorkspaceAccount } from './workspace-accounts.js';
+import type { AgentUser } from '../workspaces/agent-users.service.js';
 
 /** Where a command is at home: what git finds there by itself is never looked for. */
 export interface GitPlace {
   /** The repository's own folder, or that of one worktree inside it. Absolute. */
   readonly gitDir: string;
   readonly workTree?: string;
-  readonly account: WorkspaceAccount;
+  readonly account: AgentUser;
 }
 
 export interface GitAsk {
@@ -113,7 +113,7 @@ export class Git {
   }
 
   /** Any other program, the same way: as that user, with a deadline, ended with its group. */
-  async program(name: string, args: readonly string[], account: WorkspaceAccount, asked: GitAsk): Promise<GitAnswer> {
+  async program(name: string, args: readonly string[], account: AgentUser, asked: GitAsk): Promise<GitAnswer> {
     return this.inTurn(asked, () =>
       this.spawn(name, args, account, asked, gitEnvironment(process.env, { credentials: false, home: null })),
     );
@@ -136,7 +136,7 @@ export class Git {
   private async spawn(
     name: string,
     args: readonly string[],
-    { identity }: WorkspaceAccount,
+    { identity }: AgentUser,
     asked: GitAsk,
     env: Readonly<Record<string, string>>,
   ): Promise<GitAnswer> {

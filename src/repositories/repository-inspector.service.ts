@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { OfficeSettings } from '../platform/config/office-settings.js';
 import { objectionTo, type Surroundings } from './domain/repository-place.js';
 import { Git, GitFailure, type OpenRepository } from './git.service.js';
-import type { WorkspaceAccount } from './workspace-accounts.js';
+import type { AgentUser } from '../workspaces/agent-users.service.js';
 
 const LOOK_MS = 10_000;
 
@@ -38,7 +38,7 @@ export class RepositoryInspector {
    * the repository has to be where repositories may be, now as when it was registered.
    * @throws RepositoryUnusable
    */
-  async open(path: string, account: WorkspaceAccount): Promise<FoundRepository> {
+  async open(path: string, account: AgentUser): Promise<FoundRepository> {
     const real = await realpath(path).catch((error: NodeJS.ErrnoException) => {
       throw new RepositoryUnusable(path, error.code === 'ENOENT' ? 'there is nothing at this path' : `it cannot be read (${error.code})`);
     });
@@ -66,7 +66,7 @@ export class RepositoryInspector {
    * As `open`, and worktrees can be made of it: the workspace's user may write there.
    * @throws RepositoryUnusable
    */
-  async assertUsable(path: string, account: WorkspaceAccount): Promise<void> {
+  async assertUsable(path: string, account: AgentUser): Promise<void> {
     const { common } = await this.open(path, account);
     const asked = await this.git.program('sh', ['-c', '[ -w "$1" ]', 'writable', common], account, { deadlineMs: LOOK_MS });
     if (asked.code === 0) return;

@@ -5,13 +5,13 @@ import { RepositoryController } from './repository.controller.js';
 import { RepositoryDesk } from './repository-desk.service.js';
 import { RepositoryInspector } from './repository-inspector.service.js';
 import { RepositoryService } from './repository.service.js';
-import { OfficeAccount, WorkspaceAccounts } from './workspace-accounts.js';
+import { WorkspaceModule } from '../workspaces/workspace.module.js';
 
 /** The git repositories of this host that tasks may work in, and git itself. */
 @Module({
-  imports: [AccessModule],
+  imports: [AccessModule, WorkspaceModule],
   controllers: [RepositoryController],
-  providers: [Git, RepositoryDesk, RepositoryInspector, RepositoryService, { provide: WorkspaceAccounts, useClass: OfficeAccount }],
-  exports: [Git, RepositoryInspector, RepositoryService, WorkspaceAccounts],
+  providers: [Git, RepositoryDesk, RepositoryInspector, RepositoryService],
+  exports: [Git, RepositoryInspector, RepositoryService],
 })
 export class RepositoryModule {}

@@ -11,7 +11,7 @@ import { OfficeHost } from '../platform/office-host.js';
 import { RepositoryInspector, RepositoryUnusable } from './repository-inspector.service.js';
 import type { RegisterRepositoryBody } from './repository.dto.js';
 import type { RepositoryView } from './repository.view.js';
-import { WorkspaceAccounts } from './workspace-accounts.js';
+import { AgentUsers } from '../workspaces/agent-users.service.js';
 
 interface Row extends Omit<RepositoryView, 'created_at'> {
   readonly created_at: Date;
@@ -25,7 +25,7 @@ export class RepositoryService {
   constructor(
     private readonly unitOfWork: UnitOfWork,
     private readonly inspector: RepositoryInspector,
-    private readonly accounts: WorkspaceAccounts,
+    private readonly accounts: AgentUsers,
     private readonly host: OfficeHost,
   ) {}
 

@@ -11,7 +11,9 @@ import { SettlementService } from '../settlement/settlement.service.js';
 import { FolderProblem } from '../worktrees/domain/folder-problem.js';
 import { TaskFolders } from '../worktrees/task-folders.service.js';
 import { AgentConfigs } from './agent-configs.service.js';
+import { AgentPlaces, type AgentPlace } from './agent-places.service.js';
 import { LiveRuns } from './live-runs.js';
+import { PERMISSION_MS, PermissionKeeper } from './permission-keeper.service.js';
 import { Persistence } from './persistence.js';
 import { RunMetrics } from './run-metrics.js';
 import { StartRecord } from './start-record.js';
@@ -23,7 +25,6 @@ interface Ended {
 
 const LAUNCH_GRACE_MS = 5_000;
 const START_MS = 60_000;
-const PERMISSION_MS = 30 * 60_000;
 
 /** Takes one claimed run from launch to settlement, and its processes to their end. Knows no SQL and no ACP. */
 @Injectable()
@@ -37,7 +38,9 @@ export class RunDriver {
     private readonly settlement: SettlementService,
     private readonly persistence: Persistence,
     private readonly configs: AgentConfigs,
+    private readonly places: AgentPlaces,
     private readonly folders: TaskFolders,
+    private readonly permissions: PermissionKeeper,
     private readonly live: LiveRuns,
     private readonly nudges: Nudges,
     private readonly settings: OfficeSettings,
@@ -60,6 +63,7 @@ export class RunDriver {
       await this.runtime.stop(run.executionId, 'run settled').catch((error: unknown) => {
         this.logger.error({ ...namesOf(run), err: error }, 'agent process could not be stopped');
       });
+      this.permissions.forget(run);
       this.live.remove(run);
       this.nudges.send(run.workspaceId, new Set(['work']));
     }
@@ -82,13 +86,15 @@ export class RunDriver {
   }
 
   private async prepare(run: ClaimedRun): Promise<LaunchSpec> {
+    const place = await this.persistence.untilHeard(() => this.places.prepare(run), 1);
     await this.persistence.untilHeard(() => this.folders.prepare(run), 1);
-    return this.specOf(run);
+    return this.specOf(run, place);
   }
 
   private async watch(run: ClaimedRun): Promise<Ended> {
     let start: StartRecord | undefined;
     for await (const event of this.runtime.subscribeEvents(run.executionId)) {
+      this.permissions.heed(run, event);
       if (event.type === 'outcome') return { result: this.resultBy(event.outcome), unrecordedStart: await start?.orLeaveIt() };
       if (event.type !== 'session_ready') continue;
       start = new StartRecord(event.acpSessionId, () =>
@@ -115,14 +121,18 @@ export class RunDriver {
     }
   }
 
-  private async specOf(run: ClaimedRun): Promise<LaunchSpec> {
+  private async specOf(run: ClaimedRun, place: AgentPlace): Promise<LaunchSpec> {
     const seconds = 1_000;
+    const config = await this.persistence.untilHeard(() => this.configs.launchConfig(run), 1);
     return {
       executionId: run.executionId,
       adapter: run.adapter,
-      config: await this.persistence.untilHeard(() => this.configs.launchConfig(run), 1),
+      config,
       cwd: run.folder,
       env: {
+        // An admin may have chosen another home for it.
+        ...place.env,
+        ...chosen(config.env, Object.keys(place.env)),
         OFFICE_RUN_ID: run.runId,
         OFFICE_AGENT_ID: run.agentId,
         OFFICE_WORKSPACE_ID: run.workspaceId,
@@ -133,7 +143,8 @@ export class RunDriver {
       },
       prompt: run.prompt,
       acpSessionId: run.acpSessionId,
-      identity: null,
+      identity: place.identity,
+      home: place.home,
       limits: {
         startMs: Math.min(START_MS, this.settings.OFFICE_FIRST_EVENT_TIMEOUT_SEC * seconds),
         firstContentMs: this.settings.OFFICE_FIRST_EVENT_TIMEOUT_SEC * seconds,
@@ -162,6 +173,9 @@ const namesOf = (run: ClaimedRun) => ({
   workspace_id: run.workspaceId,
   agent_id: run.agentId,
 });
+
+const chosen = (env: Readonly<Record<string, string>> = {}, names: readonly string[]): Record<string, string> =>
+  Object.fromEntries(Object.entries(env).filter(([name]) => names.includes(name)));
 
 /** A failure of ours. Evidence is null where nothing is known of what the agent did meanwhile: never read as "nothing". */
 function failure(kind: string, error: unknown, evidence: Evidence | null): Result {

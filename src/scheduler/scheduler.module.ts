@@ -1,14 +1,17 @@
 import { Module } from '@nestjs/common';
+import { InboxModule } from '../inbox/inbox.module.js';
 import { RunModule } from '../runs/run.module.js';
 import { SettlementModule } from '../settlement/settlement.module.js';
 import { WorkspaceModule } from '../workspaces/workspace.module.js';
 import { WorktreeModule } from '../worktrees/worktree.module.js';
 import { AdaptersController } from './adapters.controller.js';
 import { AgentConfigs } from './agent-configs.service.js';
+import { AgentPlaces } from './agent-places.service.js';
 import { BootRecovery } from './boot-recovery.service.js';
 import { ClaimLoop } from './claim-loop.service.js';
 import { LeaseKeeper } from './lease-keeper.service.js';
 import { LiveRunsModule } from './live-runs.module.js';
+import { PermissionKeeper } from './permission-keeper.service.js';
 import { Persistence } from './persistence.js';
 import { RunDriver } from './run-driver.service.js';
 import { RunMetrics } from './run-metrics.js';
@@ -16,8 +19,19 @@ import { Scheduler } from './scheduler.service.js';
 
 /** Who runs now: claims, drives, keeps and settles this server's runs. */
 @Module({
-  imports: [RunModule, SettlementModule, WorkspaceModule, WorktreeModule, LiveRunsModule],
+  imports: [InboxModule, RunModule, SettlementModule, WorkspaceModule, WorktreeModule, LiveRunsModule],
   controllers: [AdaptersController],
-  providers: [AgentConfigs, BootRecovery, ClaimLoop, LeaseKeeper, Persistence, RunDriver, RunMetrics, Scheduler],
+  providers: [
+    AgentConfigs,
+    AgentPlaces,
+    BootRecovery,
+    ClaimLoop,
+    LeaseKeeper,
+    PermissionKeeper,
+    Persistence,
+    RunDriver,
+    RunMetrics,
+    Scheduler,
+  ],
 })
 export class SchedulerModule {}

@@ -42,6 +42,8 @@ export interface LockedRun {
     readonly acted: boolean;
     /** It went first when the hold on its provider was over. */
     readonly wentFirst: boolean;
+    /** The agent waits for a person to permit something. */
+    readonly asks: boolean;
     readonly hostId: string | null;
     readonly bootId: string | null;
   };
@@ -92,6 +94,7 @@ const LOCK = `
            'stopReason', r.stop_requested_reason, 'scope', r.scope, 'hostId', r.lease_host_id, 'bootId', r.lease_boot_id, 'sessionId', r.session_id,
            'retryCount', r.retry_count, 'ageSec', extract(epoch from now() - r.requested_at)::float8, 'executionId', n.execution_id,
            'wentFirst', exists (select from provider_holds h where h.first_run_id = r.id and h.ended_at is null),
+           'asks', exists (select from permission_requests q where q.run_id = r.id and q.closed_at is null),
            'acted', exists (select from office_run_events e
                              where e.run_id = r.id and e.event_type = 'runtime.action' and e.created_at >= n.claimed_at)) as run,
          case when t.id is null then null else to_jsonb(t) end as task,

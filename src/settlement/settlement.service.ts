@@ -1,5 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { failedTitle } from '../inbox/domain/item-title.js';
+import { closeRequestsOf } from '../inbox/permission-requests.service.js';
 import { ProviderHolds } from '../inbox/provider-holds.service.js';
 import { Batches } from '../platform/database/batches.js';
 import { brokenConstraint } from '../platform/database/sqlstate.js';
@@ -140,6 +141,7 @@ export class SettlementService {
     tx.nudge('work');
     const usage = ending.status === 'completed' ? null : usageIn(result);
     if (usage !== null) await this.rows.writeUsage(tx, run, usage);
+    if (locked.run.asks) await closeRequestsOf(tx, run.runId);
     if (ending.status !== 'completed' && run.unrecordedStart !== undefined) await this.ownership.recordStart(tx, run, run.unrecordedStart);
     switch (ending.status) {
       case 'completed':

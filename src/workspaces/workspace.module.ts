@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { AccessModule } from '../access/access.module.js';
+import { AgentUsers } from './agent-users.service.js';
 import { HostController } from './host.controller.js';
 import { HostRegistry } from './host-registry.service.js';
 import { MemberService } from './member.service.js';
@@ -13,7 +14,7 @@ import { WorkspaceService } from './workspace.service.js';
 @Module({
   imports: [AccessModule],
   controllers: [WorkspaceController, HostController],
-  providers: [WorkspaceService, MemberService, SecretService, SecretStore, SecretsKey, HostRegistry],
-  exports: [SecretStore, HostRegistry],
+  providers: [WorkspaceService, MemberService, SecretService, SecretStore, SecretsKey, HostRegistry, AgentUsers],
+  exports: [AgentUsers, SecretStore, HostRegistry],
 })
 export class WorkspaceModule {}

@@ -1,10 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { mkdir } from 'node:fs/promises';
 import { outside } from '../platform/database/reading.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { GitFailure } from '../repositories/git.service.js';
 import { RepositoryInspector, RepositoryUnusable, type FoundRepository } from '../repositories/repository-inspector.service.js';
-import { WorkspaceAccounts } from '../repositories/workspace-accounts.js';
+import { AgentUsers } from '../workspaces/agent-users.service.js';
 import type { ClaimedRun } from '../runs/claim.js';
 import { FolderProblem } from './domain/folder-problem.js';
 import { WorktreeInspector } from './worktree-inspector.service.js';
@@ -13,7 +12,7 @@ import { WorktreeRepository, type WorktreePlan, type WorktreeRow } from './workt
 
 const PLANS = 3;
 
-/** Gives every claimed run the folder it is to work in, before anything is launched. */
+/** Gives every claimed run whose task has a repository the worktree it is to work in, before anything is launched. */
 @Injectable()
 export class TaskFolders {
   private readonly closing = new AbortController();
@@ -24,20 +23,16 @@ export class TaskFolders {
     private readonly maker: WorktreeMaker,
     private readonly inspector: WorktreeInspector,
     private readonly repositories: RepositoryInspector,
-    private readonly accounts: WorkspaceAccounts,
+    private readonly accounts: AgentUsers,
   ) {}
 
   /**
-   * An empty folder, or the worktree of its task: the one that is there, or a new one. Safe to repeat, also by the next run
-   * after this one died anywhere in the middle.
+   * The worktree of its task: the one that is there, or a new one. Safe to repeat, also by the next run after this one died
+   * anywhere in the middle. Nothing to do where there is no repository.
    * @throws FolderProblem with what the run fails of.
    */
   async prepare(run: ClaimedRun): Promise<void> {
-    if (run.repositoryId === null) {
-      // A conversation that has begun must find its folder as it left it; anything else may have it made.
-      if (run.acpSessionId === null) await mkdir(run.folder, { recursive: true, mode: 0o700 });
-      return;
-    }
+    if (run.repositoryId === null) return;
     await this.asProblems(run, () => this.prepareWorktree(run));
   }
 

@@ -8,7 +8,7 @@ import { pageFrom } from '../platform/http/page.view.js';
 import { OfficeHost } from '../platform/office-host.js';
 import { GitFailure } from '../repositories/git.service.js';
 import { RepositoryInspector, RepositoryUnusable, type FoundRepository } from '../repositories/repository-inspector.service.js';
-import { WorkspaceAccounts } from '../repositories/workspace-accounts.js';
+import { AgentUsers } from '../workspaces/agent-users.service.js';
 import { WorktreeChanges } from './worktree-changes.service.js';
 import { WorktreePush } from './worktree-push.service.js';
 import { WorktreeRemoval } from './worktree-removal.service.js';
@@ -23,7 +23,7 @@ export class WorktreeDesk {
     private readonly unitOfWork: UnitOfWork,
     private readonly worktrees: WorktreeRepository,
     private readonly repositories: RepositoryInspector,
-    private readonly accounts: WorkspaceAccounts,
+    private readonly accounts: AgentUsers,
     private readonly reading: WorktreeChanges,
     private readonly pushing: WorktreePush,
     private readonly removal: WorktreeRemoval,

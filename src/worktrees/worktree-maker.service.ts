@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { lchown, lstat, mkdir, rename, rmdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { Git, GitFailure, NO_ANSWER, type GitAnswer, type GitAsk, type OpenRepository } from '../repositories/git.service.js';
-import type { WorkspaceAccount } from '../repositories/workspace-accounts.js';
+import type { AgentUser } from '../workspaces/agent-users.service.js';
 import type { FoundRepository } from '../repositories/repository-inspector.service.js';
 import { branchFor, likelyBase } from './domain/branch-name.js';
 import type { WorktreePlan } from './worktree.repository.js';
@@ -96,7 +96,7 @@ export class WorktreeMaker {
   }
 
   /** The folder alone, where there is no repository any more. */
-  async removeFolder(account: WorkspaceAccount, folder: string): Promise<void> {
+  async removeFolder(account: AgentUser, folder: string): Promise<void> {
     const away = leaving(folder);
     if (await isThere(folder)) {
       await this.eraseFolder(account, away);
@@ -121,7 +121,7 @@ export class WorktreeMaker {
   }
 
   /** What agents have written is removed by their own user; the folder itself lies in one of the office's, who removes it. */
-  private async eraseFolder(account: WorkspaceAccount, folder: string, signal?: AbortSignal): Promise<void> {
+  private async eraseFolder(account: AgentUser, folder: string, signal?: AbortSignal): Promise<void> {
     if (!(await isThere(folder))) return;
     const answer = await this.removeTree(account, folder, signal);
     await rmdir(folder).catch((error: NodeJS.ErrnoException) => {
@@ -129,13 +129,13 @@ export class WorktreeMaker {
     });
   }
 
-  private async erase(account: WorkspaceAccount, path: string, signal?: AbortSignal): Promise<void> {
+  private async erase(account: AgentUser, path: string, signal?: AbortSignal): Promise<void> {
     if (!(await isThere(path))) return;
     const answer = await this.removeTree(account, path, signal);
     if (answer.code !== 0) throw new GitFailure('what git keeps of the worktree could not be removed', answer);
   }
 
-  private removeTree(account: WorkspaceAccount, path: string, signal?: AbortSignal): Promise<GitAnswer> {
+  private removeTree(account: AgentUser, path: string, signal?: AbortSignal): Promise<GitAnswer> {
     return this.git.program('rm', ['-rf', '--', path], account, { deadlineMs: REMOVE_MS, writes: true, signal });
   }
 
@@ -158,7 +158,7 @@ export class WorktreeMaker {
 }
 
 /** By the office itself: the folders above are its own, so that nobody can put something else in their place. */
-async function makeEmpty({ identity }: WorkspaceAccount, folder: string): Promise<void> {
+async function makeEmpty({ identity }: AgentUser, folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   if (identity !== null) await lchown(folder, identity.uid, identity.gid);
 }

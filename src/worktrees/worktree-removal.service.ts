@@ -3,7 +3,7 @@ import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { OfficeError } from '../platform/errors/office-error.js';
 import { GitFailure } from '../repositories/git.service.js';
 import { RepositoryInspector, RepositoryUnusable, type FoundRepository } from '../repositories/repository-inspector.service.js';
-import { WorkspaceAccounts } from '../repositories/workspace-accounts.js';
+import { AgentUsers } from '../workspaces/agent-users.service.js';
 import { BusyTasks } from '../runs/run-reads.service.js';
 import { isFolder, WorktreeInspector, type Looked } from './worktree-inspector.service.js';
 import { WorktreeMaker } from './worktree-maker.service.js';
@@ -28,7 +28,7 @@ export class WorktreeRemoval {
     private readonly maker: WorktreeMaker,
     private readonly inspector: WorktreeInspector,
     private readonly repositories: RepositoryInspector,
-    private readonly accounts: WorkspaceAccounts,
+    private readonly accounts: AgentUsers,
     private readonly busy: BusyTasks,
   ) {}
 

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { RepositoryModule } from '../repositories/repository.module.js';
+import { WorkspaceModule } from '../workspaces/workspace.module.js';
 import { TaskFolders } from './task-folders.service.js';
 import { WorktreeChanges } from './worktree-changes.service.js';
 import { WorktreeDesk } from './worktree-desk.service.js';
@@ -13,7 +14,7 @@ import { WorktreeRepository } from './worktree.repository.js';
 
 /** Where runs work: folders, and worktrees of registered repositories with what people do about them. Needs `BusyTasks`. */
 @Module({
-  imports: [RepositoryModule],
+  imports: [RepositoryModule, WorkspaceModule],
   controllers: [WorktreeController],
   providers: [
     TaskFolders,

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import type { AgentView } from '../../src/agents/agent.view.js';
@@ -53,6 +53,8 @@ export class CodexDesk {
   private async hire({ policy = 'deny', threshold, recorded = false, loggedIn = true }: CodexOptions): Promise<void> {
     const codexHome = join(this.home, 'codex');
     mkdirSync(codexHome);
+    // Where the office is root its agents are somebody else.
+    for (const folder of [this.home, codexHome]) chmodSync(folder, 0o777);
     if (loggedIn) writeFileSync(join(codexHome, 'config.toml'), configuration(this.model.url));
     const { id } = await this.server.must<{ id: string }>('POST /workspaces', { name: 'Acme' });
     this.workspaceId = id;
@@ -149,8 +151,8 @@ export class Assignment {
   }
 
   /** Its `n`th run, once it has ended. */
-  ended(n = 1): Promise<RunView> {
-    return this.waitForRun(n, ({ status }) => !IN_FLIGHT.includes(status));
+  ended(n = 1, ms = RUN_MS): Promise<RunView> {
+    return this.waitForRun(n, ({ status }) => !IN_FLIGHT.includes(status), ms);
   }
 
   async session(): Promise<SessionView> {
@@ -169,7 +171,7 @@ export class Assignment {
     return join((await this.session()).executor!.path, name);
   }
 
-  private async waitForRun(n: number, is: (run: RunRowView) => boolean): Promise<RunView> {
+  private async waitForRun(n: number, is: (run: RunRowView) => boolean, ms = RUN_MS): Promise<RunView> {
     const found = await waitFor(
       async () => {
         const { items } = await this.server.must<{ items: RunRowView[] }>(
@@ -178,7 +180,7 @@ export class Assignment {
         const run = items.at(-n);
         return run !== undefined && is(run) && run;
       },
-      RUN_MS,
+      ms,
       `run ${n}`,
     );
     return this.server.must<RunView>(`GET /runs/${found.id}`);

@@ -9,7 +9,7 @@ import { ClaimService, type ClaimResult } from '../../src/runs/claim.service.js'
 import { RunOwnership } from '../../src/runs/run-ownership.service.js';
 import { SettlementService } from '../../src/settlement/settlement.service.js';
 import { RepositoryModule } from '../../src/repositories/repository.module.js';
-import { WorkspaceAccounts, type WorkspaceAccount } from '../../src/repositories/workspace-accounts.js';
+import { AgentUsers, type AgentUser } from '../../src/workspaces/agent-users.service.js';
 import { TaskFolders } from '../../src/worktrees/task-folders.service.js';
 import { WorktreeKeeper } from '../../src/worktrees/worktree-keeper.service.js';
 import { WorktreeModule } from '../../src/worktrees/worktree.module.js';
@@ -29,7 +29,7 @@ export class WorktreeOffice {
     private readonly dispose: () => Promise<void>,
   ) {}
 
-  static async open(about: { dataDir?: string; hostId?: string; root?: string; account?: WorkspaceAccount } = {}): Promise<WorktreeOffice> {
+  static async open(about: { dataDir?: string; hostId?: string; root?: string; account?: AgentUser } = {}): Promise<WorktreeOffice> {
     const folder = about.root === undefined ? await aFolder('repositories') : { path: about.root, remove: async () => undefined };
     const stateDir = mkdtempSync(join(tmpdir(), 'office-state-'));
     const hostId = about.hostId ?? newId();
@@ -46,7 +46,7 @@ export class WorktreeOffice {
       providers: [],
     });
     const { account } = about;
-    if (account !== undefined) app.app.get(WorkspaceAccounts, { strict: false }).of = () => Promise.resolve(account);
+    if (account !== undefined) app.app.get(AgentUsers, { strict: false }).of = () => Promise.resolve(account);
     await app.rows(
       `insert into hosts (id, boot_id, name, adapters, max_executions) values ($1, $2, 'den', '{mock}', 1000) on conflict do nothing`,
       [hostId, newId()],

@@ -1,6 +1,6 @@
-/** The agents the office can launch (wire document, "Adapters"). `custom` is any program that speaks ACP over stdio. */
-export const ADAPTERS = ['claude', 'codex', 'copilot', 'amp', 'opencode', 'auggie', 'gemini', 'mock', 'custom'] as const;
-export type Adapter = (typeof ADAPTERS)[number];
+import type { Adapter } from '../../execution/adapters/domain/adapter-ids.js';
+
+export { ADAPTERS, type Adapter } from '../../execution/adapters/domain/adapter-ids.js';
 
 export const PERMISSION_POLICIES = ['ask', 'allow', 'deny'] as const;
 export const HOMES = ['server', 'isolated'] as const;

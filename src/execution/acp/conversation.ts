@@ -24,10 +24,12 @@ export class Conversation {
   /** `request` answers once the agent has, and rejects when the execution is halted meanwhile. */
   constructor(
     private readonly spec: LaunchSpec,
+    private readonly askingMode: string | undefined,
     private readonly request: (method: string, params: Fields) => Promise<Answer>,
   ) {}
 
-  async initialize(meta: Fields | undefined): Promise<void> {
+  /** Answers what the agent says of itself. */
+  async initialize(meta: Fields | undefined): Promise<Fields> {
     const { value, line } = await this.demand(methods.agent.initialize, {
       protocolVersion: PROTOCOL_VERSION,
       clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false },
@@ -38,6 +40,7 @@ export class Conversation {
     if (typeof version !== 'number') throw failed(failurePayload.malformedFrame(line));
     if (version !== PROTOCOL_VERSION) throw failed(failurePayload.protocolVersion(version));
     this.capabilities = isRecord(value['agentCapabilities']) ? value['agentCapabilities'] : {};
+    return value;
   }
 
   /** Loads the session that was asked for; when the agent does not know it, or never could, makes a new one, once. */
@@ -66,13 +69,15 @@ export class Conversation {
   /** A model or mode that is not offered fails the launch: running on another one unseen would be worse. */
   private async applySettings(sessionId: string, offer: Fields, kind: 'new' | 'loaded'): Promise<void> {
     for (const name of ['mode', 'model'] satisfies SettingName[]) {
-      const wanted = this.spec.config[name];
+      const chosen = this.spec.config[name];
+      const wanted = chosen ?? (name === 'mode' ? this.askingMode : undefined);
       if (wanted === undefined) continue;
       const setting = settingRequest(name, wanted, offer);
       if (setting.kind === 'set') await this.demand(setting.method, { sessionId, ...setting.params });
       // A loaded session may tell nothing of its settings; it keeps those it was made with.
       const untold = kind === 'loaded' && setting.kind === 'not_offered' && setting.offered.length === 0;
-      if (setting.kind === 'not_offered' && !untold) throw failed(failurePayload.settingNotOffered(name, wanted, setting.offered));
+      if (setting.kind === 'not_offered' && chosen !== undefined && !untold)
+        throw failed(failurePayload.settingNotOffered(name, wanted, setting.offered));
     }
   }
 

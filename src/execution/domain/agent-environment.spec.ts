@@ -17,7 +17,7 @@ const own = {
 
 describe('agentEnvironment', () => {
   it('passes what every agent may see and what the adapter names, and nothing else', () => {
-    expect(agentEnvironment(own, { passes: ['ANTHROPIC_API_KEY', 'OPENCODE_*'] }, {}, {}, 'e1')).toEqual({
+    expect(agentEnvironment(own, { passes: ['ANTHROPIC_API_KEY', 'OPENCODE_*'] }, 'server', {}, {}, 'e1')).toEqual({
       PATH: '/bin',
       HOME: '/root',
       LANG: 'C',
@@ -28,8 +28,19 @@ describe('agentEnvironment', () => {
     });
   });
 
+  it('passes nothing that leads into the home of the office to an agent with a home of its own', () => {
+    const adapter = { passes: ['ANTHROPIC_API_KEY'], homes: ['CODEX_HOME', 'XDG_*'] };
+    const homes = { HOME: '/root', TMPDIR: '/t', CODEX_HOME: '/root/.codex', XDG_DATA_HOME: '/root/x', ANTHROPIC_API_KEY: 'k' };
+    expect(agentEnvironment(homes, adapter, 'isolated', {}, { HOME: '/own' }, 'e1')).toEqual({
+      HOME: '/own',
+      ANTHROPIC_API_KEY: 'k',
+      OFFICE_EXECUTION_ID: 'e1',
+    });
+    expect(agentEnvironment(homes, adapter, 'server', {}, {}, 'e1')).toEqual({ ...homes, OFFICE_EXECUTION_ID: 'e1' });
+  });
+
   it('never passes a setting of the office, not even to an adapter that names it', () => {
-    const env = agentEnvironment(own, { passes: ['OFFICE_*', 'OFFICE_ADMIN_TOKEN', '*'] }, {}, {}, 'e1');
+    const env = agentEnvironment(own, { passes: ['OFFICE_*', 'OFFICE_ADMIN_TOKEN', '*'] }, 'isolated', {}, {}, 'e1');
     expect(Object.keys(env).filter((name) => name.startsWith('OFFICE_'))).toEqual(['OFFICE_EXECUTION_ID']);
     expect(env['OFFICE_EXECUTION_ID']).toBe('e1');
   });
@@ -38,6 +49,7 @@ describe('agentEnvironment', () => {
     const env = agentEnvironment(
       { HOME: '1', A: 'own' },
       { passes: ['A'], sets: { HOME: '2', B: '2' } },
+      'server',
       { HOME: '3', B: '3', OFFICE_API_KEY: 'forged' },
       { HOME: '4', OFFICE_API_KEY: 'real', OFFICE_EXECUTION_ID: 'forged', GONE: undefined },
       'e1',

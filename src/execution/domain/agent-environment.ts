@@ -1,12 +1,10 @@
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What every agent may see of the office's own environment (wire document, "The agent process gets only"). */
+/** What every agent may see of the office's own environment (wire document, "The agent process gets only"), beside HOME and TMPDIR where it shares them. */
 const EVERY_AGENT = [
   'PATH',
-  'HOME',
   'LANG',
   'TERM',
-  'TMPDIR',
   'HTTP_PROXY',
   'HTTPS_PROXY',
   'ALL_PROXY',
@@ -26,12 +24,14 @@ export const EXECUTION_MARKER = 'OFFICE_EXECUTION_ID';
  */
 export function agentEnvironment(
   own: Environment,
-  adapter: { readonly passes: readonly string[]; readonly sets?: Environment },
+  adapter: { readonly passes: readonly string[]; readonly homes?: readonly string[]; readonly sets?: Environment },
+  home: 'server' | 'isolated',
   configured: Environment,
   given: Environment,
   executionId: string,
 ): Record<string, string> {
-  const passes = (name: string): boolean => EVERY_AGENT.includes(name) || adapter.passes.some((pattern) => matches(pattern, name));
+  const named = [...EVERY_AGENT, ...adapter.passes, ...(home === 'server' ? ['HOME', 'TMPDIR', ...(adapter.homes ?? [])] : [])];
+  const passes = (name: string): boolean => named.some((pattern) => matches(pattern, name));
   const inherited = Object.entries(own).filter(([name]) => !name.startsWith('OFFICE_') && passes(name));
   const parts = [
     inherited,

@@ -38,22 +38,27 @@ export class TurnRecord {
   private chunk: string | null = null;
   private readonly info: Update[] = [];
 
-  /** `notices`: what this agent says of itself at its start; a chunk that is one is content, but neither output nor message. */
+  /** `notices`: what this agent says of itself; a chunk that is one is no sign that its model works, no output and no message. */
   constructor(private readonly notices: readonly RegExp[] = []) {}
 
-  take(update: Update, characters: number): void {
+  /** True: the agent did something. False: bookkeeping, or a notice. */
+  take(update: Update, characters: number): boolean {
     if (showsUse(update)) this.useSeen = true;
     const kind = kindOf(update);
     if (kind === 'session_info_update' && isRecord(update['_meta']) && characters <= INFO_CHARACTERS) {
       this.info.push(update);
       if (this.info.length > INFO_UPDATES) this.info.shift();
     }
-    if (!isContent(update)) return;
+    if (!isContent(update) || this.isNotice(update)) return false;
     this.contentSeen = true;
-    if (kind === 'agent_message_chunk') return this.hear(update);
+    if (kind === 'agent_message_chunk') {
+      this.hear(update);
+      return true;
+    }
     this.unspokenOutput = true;
     if (kind === 'tool_call' || kind === 'tool_call_update') this.watchTool(update);
     if (kind === 'tool_call' || kind === 'agent_thought_chunk') this.interrupted = true;
+    return true;
   }
 
   /** A request for permission is content and, whatever the answer, an effect. */
@@ -83,13 +88,17 @@ export class TurnRecord {
     return { answer, info: this.info, lastMessage: this.lastMessage, lastChunk: this.chunk };
   }
 
+  private isNotice(update: Update): boolean {
+    const text = kindOf(update) === 'agent_message_chunk' ? chunkText(update)?.trim() : undefined;
+    return text !== undefined && this.notices.some((notice) => notice.test(text));
+  }
+
   private hear(update: Update): void {
     const text = chunkText(update);
     if (text === null) {
       this.unspokenOutput = true;
       return;
     }
-    if (this.notices.some((notice) => notice.test(text.trim()))) return;
     this.chunk = cutBytes(text, CHUNK_BYTES);
     const id = update['messageId'] ?? null;
     let message = this.messages.at(-1);

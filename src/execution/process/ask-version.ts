@@ -12,10 +12,11 @@ const DRAIN_MS = 200;
 export function askVersion(
   program: string,
   env: Readonly<Record<string, string>>,
+  user: { readonly uid: number; readonly gid: number } | null,
   clock: Clock,
 ): Promise<{ version: string } | { problem: string } | Record<string, never>> {
   return new Promise((resolve) => {
-    const child = spawn(program, ['--version'], { cwd: '/', env, detached: true, stdio: ['ignore', 'pipe', 'ignore'] });
+    const child = spawn(program, ['--version'], { cwd: '/', env, detached: true, stdio: ['ignore', 'pipe', 'ignore'], ...user });
     let said = Buffer.alloc(0);
     let problem: string | null = null;
     const late = clock.after(DEADLINE_MS, () => {

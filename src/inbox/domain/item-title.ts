@@ -1,4 +1,10 @@
-export const ITEM_KINDS = ['agent_run_failed', 'agent_paused_after_failures', 'runs_interrupted', 'provider_hold'] as const;
+export const ITEM_KINDS = [
+  'agent_run_failed',
+  'agent_paused_after_failures',
+  'runs_interrupted',
+  'provider_hold',
+  'permission_request',
+] as const;
 export type ItemKind = (typeof ITEM_KINDS)[number];
 
 export interface TitledTask {
@@ -17,6 +23,10 @@ export function pausedTitle(agent: string, failures: number, identifiers: readon
 
 /** Of a provider hold. */
 export const heldTitle = (adapter: string): string => `${adapter} takes no more work until its limit resets`;
+
+/** Of a permission request; `what` is the agent's own word for what it wants to do. */
+export const askedTitle = (agent: string, what: string, task: TitledTask | null): string =>
+  `${agent} asks${task === null ? '' : ` on ${task.identifier}`}: ${what}`;
 
 const CAUSES: Readonly<Record<string, string>> = {
   host_restart: 'its restart',

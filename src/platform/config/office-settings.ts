@@ -66,6 +66,8 @@ export class OfficeSettings {
   @Path() @IsString() @MinLength(1) OFFICE_WORK_DIR: string = resolve('.office-work');
   /** Repositories may be registered below these only. */
   @PathList() OFFICE_REPOSITORY_ROOTS: string[] = [];
+  /** Where the server is root, the agents of each workspace run as a user of their own, counted from here. */
+  @Whole(1_000, 900_000_000) OFFICE_AGENT_UID_BASE: number = 61_000;
   /** Unset: an embedded PostgreSQL in the data dir. */
   @IsOptional() @Matches(/^postgres(ql)?:\/\//, { message: 'must begin with postgres:// or postgresql://' }) OFFICE_DATABASE_URL?: string;
   @IsOptional() @Matches(/^[\x21-\x7e]{20,512}$/, { message: 'must be 20 to 512 visible ASCII characters' }) OFFICE_ADMIN_TOKEN?: string;

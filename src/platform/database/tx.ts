@@ -4,7 +4,7 @@ import type { OfficeEventName, OfficeEvents } from '../events/office-events.js';
 import { prepared } from './prepared.js';
 
 /** What other processes should look at once this has committed. The table is the truth; a nudge only saves a poll. */
-export type Nudge = 'work' | 'stop' | 'events' | 'run_events' | 'transcript';
+export type Nudge = 'work' | 'stop' | 'events' | 'run_events' | 'transcript' | 'permission';
 
 /**
  * An open transaction, handed to everything that writes. It touches one workspace (or none, for people and hosts),

@@ -31,6 +31,8 @@ export const OFFICE_ERRORS = {
   blocker_cycle: [409, 'A task cannot wait for itself, directly or through others.'],
   session_not_failed: [409, 'The session has not failed.'],
   item_not_fixable: [409, 'This item is answered in another way than Mark fixed.'],
+  permission_answered: [409, 'The request was answered otherwise.'],
+  permission_gone: [409, 'Nobody waits for this answer any more: the run has ended, the request was taken back, or its time is over.'],
   pause_changed: [409, 'The agent is not in that pause any more; look at the inbox again.'],
   paused_by_person: [409, 'A person has paused the agent; it has to be unpaused.'],
   run_not_in_flight: [409, 'The run has ended already.'],

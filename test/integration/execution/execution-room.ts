@@ -9,7 +9,7 @@ import { ProcessSupervision } from '../../../src/execution/supervisor/process-su
 import { SystemClock } from '../../../src/platform/clock/system-clock.js';
 import { newId } from '../../../src/platform/ids.js';
 
-const SCRIPTED_AGENT = join(import.meta.dirname, '..', '..', 'support', 'agents', 'scripted-agent.mjs');
+export const SCRIPTED_AGENT = join(import.meta.dirname, '..', '..', 'support', 'agents', 'scripted-agent.mjs');
 const DEADLINE_MS = 20_000;
 
 export const LIMITS: ExecutionLimits = { startMs: 10_000, firstContentMs: 10_000, runMs: 20_000, graceMs: 300, permissionMs: 10_000 };
@@ -141,7 +141,7 @@ export class ExecutionRoom {
   constructor(environment = process.env) {
     this.options = new ExecutionOptions(join(this.root, 'state'), environment);
     this.supervision = new ProcessSupervision(this.options, this.clock);
-    this.adapters = new AdapterRegistry(this.options, this.clock);
+    this.adapters = new AdapterRegistry(this.options);
     this.runtime = new AcpAgentRuntime(this.adapters, this.supervision, this.clock);
     for (const folder of [this.folder, this.home, this.options.stateDir]) mkdirSync(folder, { recursive: true });
   }
@@ -155,6 +155,7 @@ export class ExecutionRoom {
       prompt: { preamble: 'You are an agent.', turn: 'Do it.' },
       acpSessionId: null,
       identity: null,
+      home: 'server',
       ...spec,
       config: { command: [process.execPath, SCRIPTED_AGENT, JSON.stringify(deeds ?? {})], permissionPolicy: 'ask', ...config },
       limits: { ...LIMITS, ...limits },

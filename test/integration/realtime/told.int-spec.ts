@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { PermissionRequests } from '../../../src/inbox/permission-requests.service.js';
 import { newId } from '../../../src/platform/ids.js';
 import type { ClaimedRun } from '../../../src/runs/claim.js';
 import { ClaimService } from '../../../src/runs/claim.service.js';
@@ -296,7 +297,28 @@ const OPERATIONS: Readonly<Record<string, () => Promise<() => Promise<unknown>>>
     const evidence = { executionId: run.executionId, acpSessionId: 'acp-1', phase: 'prompt', outputSeen: false, effectSeen: false };
     return () => settle(run, { kind: 'error', payload, evidence } as unknown as Result);
   },
+  'an agent asks permission': async () => {
+    const { run } = await running();
+    return () => asks(run);
+  },
+  'a person answers it': async () => {
+    const { run } = await running();
+    const id = await asks(run);
+    return () => post(`workspaces/${workspace}/inbox/items/${id}/answer`, { decision: 'allow_once' });
+  },
+  'a run completes while it asks': async () => {
+    const { run } = await running();
+    await asks(run);
+    return () => settle(run, ENDED);
+  },
 };
+
+async function asks(run: ClaimedRun): Promise<string> {
+  const request = { requestId: newId(), title: 'touch a', kind: null, input: null, subject: 'touch a' };
+  const requests = office.app.get(PermissionRequests, { strict: false });
+  await office.unitOfWork.run(workspace, (tx) => requests.open(tx, run, request, 60));
+  return request.requestId;
+}
 
 async function markFixed(kind: string): Promise<void> {
   const { body } = await office.ask(`GET /api/v1/workspaces/${workspace}/inbox`, { token: office.adminToken });

@@ -12,7 +12,7 @@ const { stateDir, specs } = JSON.parse(process.argv[2]);
 const options = new ExecutionOptions(stateDir);
 const clock = new SystemClock();
 const supervision = new ProcessSupervision(options, clock);
-const runtime = new AcpAgentRuntime(new AdapterRegistry(options, clock), supervision, clock);
+const runtime = new AcpAgentRuntime(new AdapterRegistry(options), supervision, clock);
 const say = (message) => process.stdout.write(`${JSON.stringify(message)}\n`);
 
 async function launch(spec) {

@@ -11,6 +11,18 @@ const entries = readFileSync(process.argv[2], 'utf8')
   .filter(({ dir }) => ['client->agent', 'agent->client', 'agent-stderr', 'agent-stdout-nonjson'].includes(dir));
 
 let at = 0;
+/** What the office does not ask, and how it was answered. */
+const skipped = new Set(
+  entries
+    .filter(({ dir, frame }) => dir === 'client->agent' && ['authenticate', 'session/set_config_option'].includes(frame.method))
+    .map(({ frame }) => frame.id),
+);
+for (let place = entries.length - 1; place >= 0; place--) {
+  const { frame } = entries[place];
+  const ofTheAgent = entries[place].dir === 'agent->client' && frame.method !== undefined;
+  if (frame !== undefined && !ofTheAgent && skipped.has(frame.id)) entries.splice(place, 1);
+}
+
 /** Of the capture's requests to the ids they came with here. */
 const ids = new Map();
 

@@ -38,7 +38,8 @@ export const neutralRequest: readonly Signature[] = [
       ['model', 'models'],
       ['is not supported', 'does not exist', 'is not found', 'not supported', 'not found', 'does not support', 'is not available'],
     ],
-    none: ['session', 'thread', 'conversation', 'metadata'],
+    // The last is what Gemini says at its start; the model it names later is another matter.
+    none: ['session', 'thread', 'conversation', 'metadata', 'ripgrep is not available'],
   }),
   row('model.page', 'invalid_model', 'medium', { any: ['page not found', '404 not found', 'not_found_error'] }),
   row('model.status', 'invalid_model', 'low', { status: [404, 410] }),
