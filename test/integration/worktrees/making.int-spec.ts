@@ -126,11 +126,10 @@ describe('the worktree of a task', () => {
     expect(await git((await office.prepared(workspaceId, taskId)).folder, 'branch', '--show-current')).toBe('office-OFF-1');
   });
 
-  it('is an empty folder where the task has no repository', async () => {
+  it('is not made where the task has no repository', async () => {
     const { taskId } = await office.task(workspaceId, {});
     const run = await office.prepared(workspaceId, taskId);
-    expect(existsSync(run.folder)).toBe(true);
-    expect(existsSync(join(run.folder, '.git'))).toBe(false);
+    expect(existsSync(run.folder)).toBe(false);
     expect((await office.must(`GET /workspaces/${workspaceId}/worktrees`)).items).toEqual([]);
     expect((await office.ask(`GET /tasks/${taskId}/changes`)).status).toBe(404);
   });
