@@ -121,7 +121,8 @@ describe('what Codex gets to see', () => {
     await (await desk.assign('Look around')).ended();
 
     const environment = desk.environment();
-    const { PWD: _ofTheShell, ...given } = environment;
+    // Where the office is root the folder for temporary files is of its own, too.
+    const { PWD: _ofTheShell, TMPDIR: _ofItsOwn, ...given } = environment;
     const ofTheOffice = Object.keys(given).filter((name) => name.startsWith('OFFICE_'));
     expect([
       'OFFICE_AGENT_ID',

@@ -42,6 +42,11 @@ play();
 createInterface({ input: process.stdin })
   .on('line', (line) => {
     const heard = JSON.parse(line);
+    // What the office sets beyond what was captured is taken without a word.
+    if (/^session\/set_/.test(heard.method ?? '')) {
+      process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id: heard.id, result: {} })}\n`);
+      return;
+    }
     const expected = entries[at]?.frame;
     if (expected === undefined || heard.method !== expected.method) return;
     if (heard.method !== undefined) ids.set(expected.id, heard.id);
