@@ -18,6 +18,7 @@ import { SchedulerModule } from './scheduler/scheduler.module.js';
 import { SessionModule } from './sessions/session.module.js';
 import { SettlementModule } from './settlement/settlement.module.js';
 import { TaskModule } from './tasks/task.module.js';
+import { TranscriptModule } from './transcript/transcript.module.js';
 import { WorkflowModule } from './workflow/workflow.module.js';
 import { WorkspaceModule } from './workspaces/workspace.module.js';
 
@@ -45,6 +46,7 @@ export class AppModule {
         WorkflowModule,
         TaskModule,
         SessionModule,
+        TranscriptModule,
         RunModule,
         InboxModule,
         SettlementModule,

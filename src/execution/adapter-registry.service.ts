@@ -8,7 +8,7 @@ import { codex } from './adapters/codex.js';
 import { copilot } from './adapters/copilot.js';
 import { mockAgent } from './adapters/mock.js';
 import { amp, auggie, custom, gemini, opencode } from './adapters/other-agents.js';
-import { agentEnvironment } from './domain/agent-environment.js';
+import { agentEnvironment, credentialsIn } from './domain/agent-environment.js';
 import { ExecutionOptions } from './execution-options.js';
 import { askVersion } from './process/ask-version.js';
 import { findProgram } from './process/find-program.js';
@@ -43,6 +43,12 @@ export class AdapterRegistry {
   /** The whole environment of an agent that is launched like this. */
   environment(profile: AdapterProfile, spec: Pick<LaunchSpec, 'config' | 'env' | 'executionId'>): Record<string, string> {
     return agentEnvironment(this.options.environment, profile, spec.config.env ?? {}, spec.env, spec.executionId);
+  }
+
+  /** What an agent of this kind is given of the office's own environment that nobody is to read. */
+  inheritedCredentials(id: string): { name: string; value: string }[] {
+    const profile = this.profile(id);
+    return profile === null ? [] : credentialsIn(Object.entries(agentEnvironment(this.options.environment, profile, {}, {}, '')));
   }
 
   /** The command to start, its program as an absolute path. `path` is the PATH that the agent will have. */

@@ -1,5 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { mkdir } from 'node:fs/promises';
+import { AdapterRegistry } from '../execution/adapter-registry.service.js';
 import { AgentRuntime, type Evidence, type LaunchSpec, type Outcome } from '../execution/agent-runtime.js';
 import { ProcessSupervision } from '../execution/supervisor/process-supervision.service.js';
 import { OfficeSettings } from '../platform/config/office-settings.js';
@@ -9,6 +10,10 @@ import type { ClaimedRun } from '../runs/claim.js';
 import { RunOwnership } from '../runs/run-ownership.service.js';
 import type { Result, Settled } from '../settlement/domain/ending.js';
 import { SettlementService } from '../settlement/settlement.service.js';
+import { maskResult, maskText } from '../transcript/domain/mask-result.js';
+import { RunSecrets } from '../transcript/run-secrets.service.js';
+import type { RunTranscript } from '../transcript/run-transcript.js';
+import { Transcripts } from '../transcript/transcripts.service.js';
 import { AgentConfigs } from './agent-configs.service.js';
 import { LiveRuns } from './live-runs.js';
 import { Persistence } from './persistence.js';
@@ -36,6 +41,9 @@ export class RunDriver {
     private readonly settlement: SettlementService,
     private readonly persistence: Persistence,
     private readonly configs: AgentConfigs,
+    private readonly adapters: AdapterRegistry,
+    private readonly transcripts: Transcripts,
+    private readonly secrets: RunSecrets,
     private readonly live: LiveRuns,
     private readonly nudges: Nudges,
     private readonly settings: OfficeSettings,
@@ -48,7 +56,11 @@ export class RunDriver {
     const began = this.clock.monotonicMs();
     this.live.add(run);
     try {
-      const { result, unrecordedStart } = await this.resultOf(run);
+      const transcript = this.transcripts.open(run, (work) => this.persistence.untilHeard(work));
+      const { result: told, unrecordedStart } = await this.resultOf(run, transcript);
+      const result = maskResult(this.secrets.of(run.runId), told);
+      // Before it is settled: a terminal run has its whole transcript.
+      await transcript.close();
       const settled = await this.settle({ ...run, unrecordedStart }, result);
       this.metrics.settled(settled, result, this.clock.monotonicMs() - began);
       this.logger.log({ ...namesOf(run), settled, result: result.kind }, 'run ended');
@@ -58,35 +70,38 @@ export class RunDriver {
       await this.runtime.stop(run.executionId, 'run settled').catch((error: unknown) => {
         this.logger.error({ ...namesOf(run), err: error }, 'agent process could not be stopped');
       });
+      this.secrets.release(run.runId);
       this.live.remove(run);
       this.nudges.send(run.workspaceId, new Set(['work']));
     }
   }
 
-  private async resultOf(run: ClaimedRun): Promise<Ended> {
+  private async resultOf(run: ClaimedRun, transcript: RunTranscript): Promise<Ended> {
     let launched = false;
     try {
-      const spec = await this.prepare(run);
+      const spec = await this.prepare(run, transcript);
       const ours = await this.persistence.untilHeard(() => this.ownership.markLaunched(run));
       if (!ours) return { result: { kind: 'stopped', reason: 'stopped before the launch' } };
       launched = true;
       await this.runtime.launch(spec);
-      return await this.watch(run);
+      return await this.watch(run, transcript);
     } catch (error) {
       this.logger.error({ ...namesOf(run), err: error }, launched ? 'agent could not be watched' : 'agent could not be launched');
       return { result: failure(launched ? 'launch_failed' : 'preparation_failed', error, launched ? null : nothingHappened(run)) };
     }
   }
 
-  private async prepare(run: ClaimedRun): Promise<LaunchSpec> {
+  private async prepare(run: ClaimedRun, transcript: RunTranscript): Promise<LaunchSpec> {
     // A conversation that has begun must find its folder as it left it; anything else may have it made.
     if (run.acpSessionId === null) await mkdir(run.folder, { recursive: true, mode: 0o700 });
-    return this.specOf(run);
+    return this.specOf(run, transcript);
   }
 
-  private async watch(run: ClaimedRun): Promise<Ended> {
+  private async watch(run: ClaimedRun, transcript: RunTranscript): Promise<Ended> {
     let start: StartRecord | undefined;
     for await (const event of this.runtime.subscribeEvents(run.executionId)) {
+      // While it has no room the agent waits.
+      await transcript.take(event);
       if (event.type === 'outcome') return { result: this.resultBy(event.outcome), unrecordedStart: await start?.orLeaveIt() };
       if (event.type !== 'session_ready') continue;
       start = new StartRecord(event.acpSessionId, () =>
@@ -106,19 +121,21 @@ export class RunDriver {
   private async noteLoadFailure(run: ClaimedRun, error: string): Promise<void> {
     try {
       await this.persistence.untilHeard(() =>
-        this.ownership.note(run, 'session.load_failed', 'warn', { acp_session_id: run.acpSessionId, error }),
+        this.ownership.note(run, 'session.load_failed', 'warn', { acp_session_id: run.acpSessionId, error: maskText(this.secrets.of(run.runId), error) }),
       );
     } catch (problem) {
       this.logger.error({ ...namesOf(run), err: problem }, 'note of a run could not be written');
     }
   }
 
-  private async specOf(run: ClaimedRun): Promise<LaunchSpec> {
+  private async specOf(run: ClaimedRun, transcript: RunTranscript): Promise<LaunchSpec> {
     const seconds = 1_000;
+    const { config, secrets } = await this.persistence.untilHeard(() => this.configs.launchConfig(run), 1);
+    transcript.hide(this.secrets.hold(run.runId, [...secrets, ...this.adapters.inheritedCredentials(run.adapter)]));
     return {
       executionId: run.executionId,
       adapter: run.adapter,
-      config: await this.persistence.untilHeard(() => this.configs.launchConfig(run), 1),
+      config,
       cwd: run.folder,
       env: {
         OFFICE_RUN_ID: run.runId,

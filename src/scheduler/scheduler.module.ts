@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { RunModule } from '../runs/run.module.js';
 import { SettlementModule } from '../settlement/settlement.module.js';
 import { WorkspaceModule } from '../workspaces/workspace.module.js';
+import { TranscriptModule } from '../transcript/transcript.module.js';
 import { AdaptersController } from './adapters.controller.js';
 import { AgentConfigs } from './agent-configs.service.js';
 import { BootRecovery } from './boot-recovery.service.js';
@@ -15,7 +16,7 @@ import { Scheduler } from './scheduler.service.js';
 
 /** Who runs now: claims, drives, keeps and settles this server's runs. */
 @Module({
-  imports: [RunModule, SettlementModule, WorkspaceModule, LiveRunsModule],
+  imports: [RunModule, SettlementModule, WorkspaceModule, TranscriptModule, LiveRunsModule],
   controllers: [AdaptersController],
   providers: [AgentConfigs, BootRecovery, ClaimLoop, LeaseKeeper, Persistence, RunDriver, RunMetrics, Scheduler],
 })
