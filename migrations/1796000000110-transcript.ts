@@ -53,18 +53,14 @@ export class Transcript1796000000110 implements MigrationInterface {
 
     // Which ended runs have still to give up the bodies of their tools and thoughts.
     await db.query(`alter table runs add column bodies_kept boolean not null default true`);
-    await db.query(`create index runs_with_bodies on runs (finished_at, id) where finished_at is not null and bodies_kept`);
-    await db.query(`create index runs_ended_in_time on runs (finished_at, id) where finished_at is not null`);
+    await db.query(`create index runs_with_bodies on runs (workspace_id, finished_at, id) where finished_at is not null and bodies_kept`);
     await db.query(`create index runs_by_survivor on runs (merged_into) where merged_into is not null`);
-    await db.query(`create index runs_by_session on runs (session_id, id) where session_id is not null`);
     await db.query(`create index provider_holds_by_run on provider_holds (run_id)`);
     await db.query(`create index provider_holds_by_any_first_run on provider_holds (first_run_id) where first_run_id is not null`);
   }
 
   async down(db: QueryRunner): Promise<void> {
-    await db.query(
-      `drop index provider_holds_by_any_first_run, provider_holds_by_run, runs_by_session, runs_by_survivor, runs_ended_in_time, runs_with_bodies`,
-    );
+    await db.query(`drop index provider_holds_by_any_first_run, provider_holds_by_run, runs_by_survivor, runs_with_bodies`);
     await db.query(`alter table runs drop column bodies_kept`);
     await db.query(`alter table run_attempts drop column tools, drop column last_seq, drop column first_seq`);
     await db.query(`drop table session_entries, session_transcripts`);

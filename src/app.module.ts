@@ -13,6 +13,7 @@ import type { OfficeHost } from './platform/office-host.js';
 import { PlatformModule } from './platform/platform.module.js';
 import { RealtimeModule } from './realtime/realtime.module.js';
 import { RecoveryModule } from './recovery/recovery.module.js';
+import { RetentionModule } from './retention/retention.module.js';
 import { RunModule } from './runs/run.module.js';
 import { SchedulerModule } from './scheduler/scheduler.module.js';
 import { SessionModule } from './sessions/session.module.js';
@@ -53,6 +54,7 @@ export class AppModule {
         LiveRunsModule,
         SchedulerModule,
         RecoveryModule,
+        RetentionModule,
         DashboardModule,
         RealtimeModule,
       ],

@@ -31,6 +31,6 @@ export class RunSecrets implements OnApplicationShutdown {
   }
 
   onApplicationShutdown(): void {
-    for (const runId of [...this.held.keys()]) this.release(runId);
+    for (const runId of this.held.keys()) this.release(runId);
   }
 }

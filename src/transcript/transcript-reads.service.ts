@@ -13,6 +13,8 @@ import {
   type SessionEntryView,
 } from './transcript.view.js';
 
+const BEYOND_ANY_SEQ = '2147483647';
+
 /** `body` is what is read of it: a list must not fetch what it does not show. */
 const columns = (body: string): string => `e.session_id, e.seq, e.rev, e.run_id, e.generation, e.turn, e.kind, e.acp_id, e.title, e.status,
   ${body} as body, octet_length(e.body) as kept, e.bytes, e.truncated, ${wireInstant('e.created_at')} as created_at,
@@ -20,7 +22,7 @@ const columns = (body: string): string => `e.session_id, e.seq, e.rev, e.run_id,
 const SHORT = columns(`left(e.body, ${SHOWN_BYTES})`);
 const WHOLE = columns('e.body');
 
-/** Of a session `$2` that has not been removed, or of a run's session; `$3` narrows it to that run where it is one. */
+/** The session `$2` unless it was removed, or that of the run `$2`. */
 const HEADS = {
   session: `select s.id as session_id, null::uuid as run_id, coalesce(t.last_rev, 0) as last_rev
       from task_sessions s left join session_transcripts t on t.session_id = s.id left join tasks k on k.id = s.task_id
@@ -31,21 +33,25 @@ const HEADS = {
 type Whose = keyof typeof HEADS;
 
 const OF: Readonly<Record<Whose, string>> = {
-  session: 'e.session_id = head.session_id',
-  run: 'e.run_id = head.run_id and e.session_id = head.session_id',
+  session: 'o.session_id = head.session_id',
+  run: 'o.run_id = head.run_id and o.session_id = head.session_id',
 };
 
+/**
+ * The page is found by the one column it is ordered by, which an index holds together with the session, and only then read. In one
+ * step, and without statistics (a session that has just said a lot), the planner would rather read all of the session and sort it.
+ */
+const page = (whose: Whose, column: 'seq' | 'rev', where: string, order: string): string => `
+  with head as (${HEADS[whose]})
+  select head.last_rev, ${SHORT} from head
+    left join lateral (
+      select o.${column} from session_entries o where ${OF[whose]} and ${where} order by o.${column} ${order} limit $4) place on true
+    left join session_entries e on e.session_id = head.session_id and e.${column} = place.${column}
+   order by e.${column} ${order}`;
+
 /** One statement each, so that the entries and the revision they stand for are of one moment. */
-const newest = (whose: Whose): string => `
-  with head as (${HEADS[whose]})
-  select head.last_rev, page.* from head
-    left join lateral (select ${SHORT} from session_entries e where ${OF[whose]} and e.seq < $3 order by e.seq desc limit $4) page on true
-   order by page.seq desc`;
-const changed = (whose: Whose): string => `
-  with head as (${HEADS[whose]})
-  select head.last_rev, page.* from head
-    left join lateral (select ${SHORT} from session_entries e where ${OF[whose]} and e.rev > $3 order by e.rev limit $4) page on true
-   order by page.rev`;
+const newest = (whose: Whose): string => page(whose, 'seq', 'o.seq < $3', 'desc');
+const changed = (whose: Whose): string => page(whose, 'rev', 'o.rev > $3', '');
 const SQL = {
   session: { newest: newest('session'), changed: changed('session') },
   run: { newest: newest('run'), changed: changed('run') },
@@ -59,18 +65,17 @@ const EXPORT_ENTRIES = 500;
 const EXPORT = `
   select ${WHOLE} from (
     select o.session_id, o.seq, sum(octet_length(o.body)) over (order by o.seq) - octet_length(o.body) as before
-      from (select session_id, seq, body from session_entries where workspace_id = $1 and run_id = $2 and seq > $3 order by seq
-             limit ${EXPORT_ENTRIES}) o) place
+      from session_entries o
+      join (select e.session_id, e.seq from session_entries e where e.run_id = $2 and e.seq > $3 order by e.seq limit ${EXPORT_ENTRIES}) next
+        on next.session_id = o.session_id and next.seq = o.seq) place
     join session_entries e on e.session_id = place.session_id and e.seq = place.seq
-   where place.before < ${EXPORT_BYTES} order by e.seq`;
+   where e.workspace_id = $1 and place.before < ${EXPORT_BYTES} order by e.seq`;
 
 type PageRow = EntryRow & { readonly last_rev: string; readonly seq: number | null };
 
 /** A page without entries is one row, of the session alone. */
 const entriesOf = (rows: readonly PageRow[]): SessionEntryView[] =>
   rows.filter(({ seq }) => seq !== null).map(({ last_rev: _last, ...row }) => viewShort(row));
-
-const BEYOND_ANY_SEQ = 2_147_483_647;
 
 /** Transcripts as people see them. */
 @Injectable()

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { AccessModule } from '../access/access.module.js';
 import { RunSecrets } from './run-secrets.service.js';
+import { TranscriptAging } from './transcript-aging.service.js';
 import { TranscriptController } from './transcript.controller.js';
 import { TranscriptReads } from './transcript-reads.service.js';
 import { TranscriptWriter } from './transcript-writer.js';
@@ -10,7 +11,7 @@ import { Transcripts } from './transcripts.service.js';
 @Module({
   imports: [AccessModule],
   controllers: [TranscriptController],
-  providers: [RunSecrets, TranscriptReads, TranscriptWriter, Transcripts],
-  exports: [RunSecrets, TranscriptReads, Transcripts],
+  providers: [RunSecrets, TranscriptAging, TranscriptReads, TranscriptWriter, Transcripts],
+  exports: [RunSecrets, TranscriptAging, TranscriptReads, Transcripts],
 })
 export class TranscriptModule {}

@@ -14,6 +14,8 @@ import { ToolTexts } from './tool-texts.js';
 
 const NAME_BYTES = 256;
 const TITLE_BYTES = 1024;
+/** What a change costs beside its text. */
+const ROW_BYTES = 256;
 /** Tools whose texts are kept at hand for their next update, and tools that are known at all. */
 const TOOL_TEXTS = 2 * 1024 * 1024;
 const TOOLS = 10_000;
@@ -227,7 +229,7 @@ export class TranscriptDraft {
 
   private changed(row: Row, bytes: number): void {
     this.dirty.set(row.place, row);
-    this.unwritten += bytes;
+    this.unwritten += bytes + ROW_BYTES;
   }
 
   private write(row: Row): EntryWrite {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { calls, ended, plans, reports, says, shows, thinks, told, TranscriptOffice } from '../../support/transcript-office.js';
+import { waitFor } from '../../support/real-server.js';
 import type { ClaimedRun } from '../../../src/runs/claim.js';
 
 let it_: TranscriptOffice;
@@ -9,6 +10,9 @@ beforeAll(async () => {
   workspace = await it_.office.workspace();
 });
 afterAll(() => it_.close());
+
+const isWaiting = async (): Promise<boolean> =>
+  (await it_.office.rows(`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)).length > 0;
 
 const short = async (run: ClaimedRun) => (await it_.read(run)).map(({ seq, kind, title, status, body }) => [seq, kind, title, status, body]);
 
@@ -54,12 +58,9 @@ describe('a transcript', () => {
   it('changes a row that is written already: its revision, and what was said of it', async () => {
     const run = await it_.aRun(workspace);
     const transcript = it_.open(run);
-    const settled = async () => {
-      await it_.office.db.unitOfWork.read('select pg_sleep(0.3)');
-      return short(run);
-    };
     for (const event of [told('Go.'), calls('t', { status: 'pending', rawInput: { a: 1 } }), says('one ')]) await transcript.take(event);
-    expect(await settled()).toEqual([
+    await waitFor(async () => (await it_.read(run)).length === 3, 5_000, 'the first batch');
+    expect(await short(run)).toEqual([
       [1, 'prompt', null, null, 'Go.'],
       [2, 'tool', 't', 'pending', '[input]\n{"a":1}'],
       [3, 'message', null, null, 'one '],
@@ -129,7 +130,7 @@ describe('a transcript', () => {
     const run = await it_.aRun(workspace);
     const transcript = it_.open(run);
     await transcript.take(told('Go.'));
-    await it_.office.db.unitOfWork.read('select pg_sleep(0.3)');
+    await waitFor(async () => (await it_.read(run)).length === 1, 5_000, 'the first batch');
     await it_.office.change(change, run.runId);
     await transcript.take(says('too late'));
     await transcript.close();
@@ -155,7 +156,7 @@ describe('a transcript', () => {
     });
     await isLocked;
     const writing = it_.write(run, [says('late')]);
-    await it_.office.db.unitOfWork.read('select pg_sleep(0.2)');
+    await waitFor(isWaiting, 5_000, 'the write to wait for the lock');
     release();
     await Promise.all([settling, writing]);
     expect(await it_.read(run)).toEqual([]);
