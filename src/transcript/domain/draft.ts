@@ -129,7 +129,7 @@ export class TranscriptDraft {
   private speak(kind: 'message' | 'thought', update: Fields): void {
     const acpId = nameOf(update['messageId']);
     let row = this.speaking;
-    if (row === null || row.kind !== kind || (acpId !== null && row.acpId !== null && acpId !== row.acpId)) {
+    if (row === null || row.kind !== kind || row.acpId !== this.maskedName(acpId)) {
       this.hush();
       const text = new SpokenText(this.masker);
       row = { ...this.newRow(kind, acpId), kind, text };
@@ -223,8 +223,7 @@ export class TranscriptDraft {
   }
 
   private newRow(kind: EntryKind, acpId: string | null): Row {
-    const masked = acpId === null ? null : this.masker.mask(acpId);
-    return { place: this.places++, kind, acpId: masked, title: null, status: null, show: null, isNew: true, written: 0 };
+    return { place: this.places++, kind, acpId: this.maskedName(acpId), title: null, status: null, show: null, isNew: true, written: 0 };
   }
 
   private changed(row: Row, bytes: number): void {
@@ -260,6 +259,10 @@ export class TranscriptDraft {
       tool.texts.forget();
       if (tooMany) this.toolsById.delete(id);
     }
+  }
+
+  private maskedName(name: string | null): string | null {
+    return name === null ? null : this.masker.mask(name);
   }
 
   private masked(text: string | null): string | null {
