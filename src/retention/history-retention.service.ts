@@ -89,7 +89,10 @@ async function forget(tx: Tx, runIds: readonly string[], days: number): Promise<
     [days, tx.workspaceId, runIds],
   );
   const them = [tx.workspaceId, going.map(({ id }) => id)];
-  await tx.query(`delete from inbox_dismissals where workspace_id = $1 and item_kind in ('agent_run_failed') and item_id = any($2::uuid[])`, them);
+  await tx.query(
+    `delete from inbox_dismissals where workspace_id = $1 and item_kind in ('agent_run_failed') and item_id = any($2::uuid[])`,
+    them,
+  );
   await tx.query(`delete from interruption_runs where workspace_id = $1 and run_id = any($2::uuid[])`, them);
   await tx.query(`update provider_holds set first_run_id = null where workspace_id = $1 and first_run_id = any($2::uuid[])`, them);
   await tx.query(`delete from provider_holds where workspace_id = $1 and run_id = any($2::uuid[])`, them);

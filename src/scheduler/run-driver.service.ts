@@ -121,7 +121,10 @@ export class RunDriver {
   private async noteLoadFailure(run: ClaimedRun, error: string): Promise<void> {
     try {
       await this.persistence.untilHeard(() =>
-        this.ownership.note(run, 'session.load_failed', 'warn', { acp_session_id: run.acpSessionId, error: maskText(this.secrets.of(run.runId), error) }),
+        this.ownership.note(run, 'session.load_failed', 'warn', {
+          acp_session_id: run.acpSessionId,
+          error: maskText(this.secrets.of(run.runId), error),
+        }),
       );
     } catch (problem) {
       this.logger.error({ ...namesOf(run), err: problem }, 'note of a run could not be written');

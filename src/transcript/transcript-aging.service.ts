@@ -47,7 +47,8 @@ export class TranscriptAging {
     for (;;) {
       const sessions = await this.unitOfWork.read<{ workspace_id: string; session_id: string }>(REMOVED);
       if (sessions.length === 0 || signal.aborted) return gone;
-      for (const { workspace_id, session_id } of sessions) gone += await this.inBatches(workspace_id, REMOVE('session_id'), session_id, signal);
+      for (const { workspace_id, session_id } of sessions)
+        gone += await this.inBatches(workspace_id, REMOVE('session_id'), session_id, signal);
     }
   }
 

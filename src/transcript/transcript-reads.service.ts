@@ -4,14 +4,7 @@ import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { OfficeError } from '../platform/errors/office-error.js';
 import { invalid } from '../platform/http/input-validation.js';
 import type { EntriesQuery } from './transcript.dto.js';
-import {
-  SHOWN_BYTES,
-  viewShort,
-  viewWhole,
-  type EntryRow,
-  type SessionEntriesView,
-  type SessionEntryView,
-} from './transcript.view.js';
+import { SHOWN_BYTES, viewShort, viewWhole, type EntryRow, type SessionEntriesView, type SessionEntryView } from './transcript.view.js';
 
 const BEYOND_ANY_SEQ = '2147483647';
 

@@ -14,7 +14,8 @@ export class SessionEntryView {
   @ApiProperty({ type: 'integer', description: 'Which attempt at the run.' }) generation!: number;
   @ApiProperty({ type: 'integer', description: 'Of the session, from 1.' }) turn!: number;
   @ApiProperty({ enum: ENTRY_KINDS }) kind!: EntryKind;
-  @ApiProperty({ type: String, nullable: true, description: 'What the agent calls it: its tool call, its message.' }) acp_id!: string | null;
+  @ApiProperty({ type: String, nullable: true, description: 'What the agent calls it: its tool call, its message.' }) acp_id!:
+    string | null;
   @ApiProperty({ type: String, nullable: true }) title!: string | null;
   @ApiProperty({
     type: String,

@@ -21,12 +21,17 @@ const BATCH_BYTES = 64 * 1024;
 
 /** A turn as busy agents have them: talk in words, thoughts, tools with what they gave back. */
 function* turn(updates: number): Generator<ExecutionEvent> {
-  const update = (sessionUpdate: string, fields: object): ExecutionEvent => ({ type: 'update', content: true, update: { sessionUpdate, ...fields } });
+  const update = (sessionUpdate: string, fields: object): ExecutionEvent => ({
+    type: 'update',
+    content: true,
+    update: { sessionUpdate, ...fields },
+  });
   const text = (value: string) => ({ content: { type: 'text', text: value } });
   for (let n = 0; n < updates; n++) {
     const step = n % 20;
     const toolCallId = `call_${Math.floor(n / 20)}`;
-    if (step === 0) yield update('tool_call', { toolCallId, title: `step ${n}`, status: 'pending', rawInput: { command: `make step-${n}` } });
+    if (step === 0)
+      yield update('tool_call', { toolCallId, title: `step ${n}`, status: 'pending', rawInput: { command: `make step-${n}` } });
     else if (step === 1) {
       const lines = Array.from({ length: 60 }, (_, line) => `${n}:${line} some line of output ${(n * line) % 977}`).join('\n');
       yield update('tool_call_update', { toolCallId, status: 'completed', content: [{ type: 'content', ...text(lines) }] });
@@ -58,12 +63,16 @@ class Desk {
   async aRun(status = 'running'): Promise<TranscribedRun> {
     const { workspaceId, agentId } = this.pair;
     const [runId, sessionId, host] = [newId(), newId(), newId()];
-    await this.db.query(`insert into task_sessions (id, workspace_id, agent_id, adapter) values ($1, $2, $3, 'mock')`, [sessionId, workspaceId, agentId]);
+    await this.db.query(`insert into task_sessions (id, workspace_id, agent_id, adapter) values ($1, $2, $3, 'mock')`, [
+      sessionId,
+      workspaceId,
+      agentId,
+    ]);
     await this.db.query(
       `insert into runs (id, workspace_id, agent_id, scope, status, reason, wake_class, entitlement, generation, session_id, lease_host_id, lease_boot_id, lease_expires_at, finished_at)
-       values ($1, $2, $3, $1::text, $5, 'manual_run', 0, 'none', 1, $4, case when $5 = 'running' then $6::uuid end, case when $5 = 'running' then $6::uuid end,
-               case when $5 = 'running' then now() + interval '1 day' end, case when $5 <> 'running' then now() end)`,
-      [runId, workspaceId, agentId, sessionId, status, host],
+       values ($1, $2, $3, $7, $5, 'manual_run', 0, 'none', 1, $4, case when $5::text = 'running' then $6::uuid end, case when $5::text = 'running' then $6::uuid end,
+               case when $5::text = 'running' then now() + interval '1 day' end, case when $5::text <> 'running' then now() end)`,
+      [runId, workspaceId, agentId, sessionId, status, host, sessionId],
     );
     return { runId, generation: 1, workspaceId, sessionId, turn: 1 };
   }
@@ -152,15 +161,20 @@ export const transcriptBench: Bench = {
 
       const session = await desk.aRun('completed');
       await desk.fill(session, Math.ceil(IN_SESSION * place.size));
-      for (let n = IN_SESSION; n < ENTRIES; n += IN_SESSION) await desk.fill(await desk.aRun('completed'), Math.ceil(IN_SESSION * place.size));
+      for (let n = IN_SESSION; n < ENTRIES; n += IN_SESSION)
+        await desk.fill(await desk.aRun('completed'), Math.ceil(IN_SESSION * place.size));
       await db.query('vacuum analyze');
       const { workspaceId, sessionId, runId } = session;
       const middle = Math.ceil((IN_SESSION * place.size) / 2);
       return [
         writing,
-        await p95(`first page of a session of ${IN_SESSION} entries among ${ENTRIES}`, () => desk.reads.ofSession(workspaceId, sessionId, { limit: 50 })),
+        await p95(`first page of a session of ${IN_SESSION} entries among ${ENTRIES}`, () =>
+          desk.reads.ofSession(workspaceId, sessionId, { limit: 50 }),
+        ),
         await p95('an older page', () => desk.reads.ofSession(workspaceId, sessionId, { limit: 50, before_seq: middle })),
-        await p95('what has changed since a revision', () => desk.reads.ofSession(workspaceId, sessionId, { limit: 50, after_rev: middle })),
+        await p95('what has changed since a revision', () =>
+          desk.reads.ofSession(workspaceId, sessionId, { limit: 50, after_rev: middle }),
+        ),
         await p95('first page of a run', () => desk.reads.ofRun(workspaceId, runId, { limit: 50 })),
       ];
     } finally {

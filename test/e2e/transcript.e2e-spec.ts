@@ -39,9 +39,15 @@ afterAll(async () => {
 });
 
 const hire = async (about: object): Promise<string> =>
-  (await server.must<{ id: string }>(`POST /workspaces/${workspace}/agents`, { name: 'Ada', role: 'worker', adapter: 'mock', ...about })).id;
+  (await server.must<{ id: string }>(`POST /workspaces/${workspace}/agents`, { name: 'Ada', role: 'worker', adapter: 'mock', ...about }))
+    .id;
 const assign = async (agentId: string): Promise<string> =>
-  (await server.must<{ id: string }>(`POST /workspaces/${workspace}/tasks`, { title: 'Mend the door', assignee_agent_instance_id: agentId })).id;
+  (
+    await server.must<{ id: string }>(`POST /workspaces/${workspace}/tasks`, {
+      title: 'Mend the door',
+      assignee_agent_instance_id: agentId,
+    })
+  ).id;
 const lastRun = async (taskId: string) =>
   (await server.must<{ items: { id: string; status: string }[] }>(`GET /workspaces/${workspace}/runs?task_id=${taskId}`)).items[0];
 const runThat = (taskId: string, status: string) =>
@@ -55,7 +61,8 @@ const runThat = (taskId: string, status: string) =>
   );
 const sessionOf = async (taskId: string) =>
   (await server.must<{ items: { id: string; executor: { path: string } | null }[] }>(`GET /tasks/${taskId}/sessions`)).items[0]!;
-const entriesOf = (sessionId: string, query = ''): Promise<Entries> => server.must<Entries>(`GET /sessions/${sessionId}/entries?limit=200${query}`);
+const entriesOf = (sessionId: string, query = ''): Promise<Entries> =>
+  server.must<Entries>(`GET /sessions/${sessionId}/entries?limit=200${query}`);
 
 describe('a run', () => {
   it('can be seen afterwards: its entries, its turn in the timeline, its last message as a comment, and as a file', async () => {
@@ -87,9 +94,14 @@ describe('a run', () => {
     });
     const comments = await server.must<{ items: { source: string; body: string }[] }>(`GET /tasks/${taskId}/comments`);
     expect(comments.items.map(({ source, body }) => [source, body])).toEqual([['session', 'Done.']]);
-    const file = await fetch(`${server.url}/api/v1/runs/${run.id}/transcript.ndjson`, { headers: { authorization: `Bearer ${server.token}` } });
+    const file = await fetch(`${server.url}/api/v1/runs/${run.id}/transcript.ndjson`, {
+      headers: { authorization: `Bearer ${server.token}` },
+    });
     expect(file.headers.get('content-type')).toMatch(/^application\/x-ndjson/);
-    const lines = (await file.text()).trim().split('\n').map((line) => JSON.parse(line) as Entry);
+    const lines = (await file.text())
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Entry);
     expect(lines.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5]);
     expect(lines[0]!.body).toBe(told.body);
     expect(await server.must<Entries>(`GET /runs/${run.id}/entries`)).toMatchObject({ items, next_cursor: null });
@@ -97,7 +109,10 @@ describe('a run', () => {
 
   it('is refused what is no place, no session, or no business of one’s own', async () => {
     const session = await sessionOf(await assignDone());
-    expect(await server.call(`GET /sessions/${session.id}/entries?after_rev=x`)).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
+    expect(await server.call(`GET /sessions/${session.id}/entries?after_rev=x`)).toMatchObject({
+      status: 400,
+      body: { code: 'validation_failed' },
+    });
     expect(await server.call(`GET /sessions/${session.id}/entries?after_rev=1&before_seq=2`)).toMatchObject({ status: 400 });
     expect(await server.call(`GET /sessions/${session.id}/entries?other=1`)).toMatchObject({ status: 400 });
     expect(await server.call(`GET /sessions/${session.id}/entries/99`)).toMatchObject({ status: 404 });
@@ -138,7 +153,12 @@ describe('a secret that was handed to an agent', () => {
     { think: `thinking of ${SECRET}` },
     { say: `it is ${SECRET.slice(0, 12)}` },
     { say: `${SECRET.slice(12)}, in base64 ${Buffer.from(SECRET).toString('base64')}` },
-    tool({ sessionUpdate: 'tool_call', title: `use ${SECRET}`, status: 'pending', rawInput: { auth: SECRET, url: `/?a=${encodeURIComponent(SECRET)}` } }),
+    tool({
+      sessionUpdate: 'tool_call',
+      title: `use ${SECRET}`,
+      status: 'pending',
+      rawInput: { auth: SECRET, url: `/?a=${encodeURIComponent(SECRET)}` },
+    }),
     tool({ sessionUpdate: 'tool_call_update', status: 'completed', ...show(`output ${SECRET}`) }),
     { update: { sessionUpdate: 'plan', entries: [{ content: `hide ${SECRET}`, status: 'pending', priority: 'low' }] } },
     { ask_permission: { title: `may I ${SECRET}` } },
@@ -177,7 +197,9 @@ describe('a secret that was handed to an agent', () => {
     }
     for (const { id } of runs) {
       shown.push(JSON.stringify(await server.must(`GET /runs/${id}`)), JSON.stringify(await server.must(`GET /runs/${id}/events`)));
-      const file = await fetch(`${server.url}/api/v1/runs/${id}/transcript.ndjson`, { headers: { authorization: `Bearer ${server.token}` } });
+      const file = await fetch(`${server.url}/api/v1/runs/${id}/transcript.ndjson`, {
+        headers: { authorization: `Bearer ${server.token}` },
+      });
       shown.push(await file.text());
     }
     shown.push(JSON.stringify(await server.must(`GET /workspaces/${workspace}/events?limit=200`)));
@@ -200,56 +222,105 @@ describe('a secret that was handed to an agent', () => {
     const failed = await server.must<{ error_message: string }>(`GET /runs/${runs[1]!.id}`);
     expect(JSON.parse(failed.error_message)).toEqual({ code: -32603, message: `refused ${MASK}`, data: { detail: MASK } });
     const exited = await server.must<{ error_message: string }>(`GET /runs/${runs[2]!.id}`);
-    expect(JSON.parse(exited.error_message)).toMatchObject({ kind: 'process_exit', exit_code: 3, stderr_tail: expect.stringContaining(`stderr ${MASK}`) as string });
+    expect(JSON.parse(exited.error_message)).toMatchObject({
+      kind: 'process_exit',
+      exit_code: 3,
+      stderr_tail: expect.stringContaining(`stderr ${MASK}`) as string,
+    });
   });
+});
+
+describe('an agent that says more than anybody wants to hear', () => {
+  const FLOODING_AGENT = join(import.meta.dirname, '..', 'support', 'agents', 'flooding-agent.mjs');
+  const mostMemory = (): number => Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${server.pid}/status`, 'utf8'))![1]) * 1024;
+
+  it.each([
+    ['5 MB at once', 'chunk', 4],
+    ['100 MB in a turn', 'turn', 1_003],
+    ['60,000 updates of tools', 'tools', 703],
+  ])(
+    'completes its run all the same, within the caps and bounded memory: %s',
+    async (_what, mode, entries) => {
+      const agentId = await hire({ adapter: 'custom', adapter_config: { command: [process.execPath, FLOODING_AGENT, mode] } });
+      const taskId = await assign(agentId);
+      const run = await waitFor(
+        async () => {
+          const last = await lastRun(taskId);
+          return last?.status === 'completed' && last;
+        },
+        60_000,
+        'the run to be completed',
+      );
+      const [sums] = (
+        await db.query<{ n: number; kept: number; longest: number }>(
+          `select count(*)::int as n, sum(octet_length(body))::int as kept, max(octet_length(body)) as longest from session_entries where run_id = $1`,
+          [run.id],
+        )
+      ).rows;
+      expect(sums!.n).toBe(entries);
+      expect(sums!.kept).toBeLessThanOrEqual(65 * 1024 * 1024);
+      expect(sums!.longest).toBeLessThanOrEqual(256 * 1024);
+      const comments = await server.must<{ items: { body: string }[] }>(`GET /tasks/${taskId}/comments`);
+      // The 5 MB and what follows them are one message to who hears both.
+      expect(comments.items[0]!.body).toMatch(mode === 'chunk' ? /^x{32768}$/ : /^That was all\.$/);
+      expect(mostMemory()).toBeLessThan(700 * 1024 * 1024);
+    },
+    90_000,
+  );
 });
 
 describe('kill -9 in the middle of a talking agent', () => {
   const words = (entries: readonly Entry[]): number[] =>
     entries.filter(({ kind }) => kind === 'message').flatMap(({ body }) => [...body.matchAll(/word (\d+) /g)].map(([, n]) => Number(n)));
 
-  it(
-    'costs at most 250 ms of talk; nothing is doubled after the resume, and readers by revision converge on the table',
-    async () => {
-      const random = seeded(7);
-      for (let round = 0; round < faults(5); round++) {
-        const agentId = await hire({ adapter: 'custom', adapter_config: { command: [process.execPath, TALKING_AGENT, '300', '5'] } });
-        const taskId = await assign(agentId);
-        const session = await waitFor(async () => (await lastRun(taskId))?.status === 'running' && (await sessionOf(taskId)), 10_000, 'the run');
-        const known = new Map<number, Entry>();
-        let rev = 0;
-        const poll = async (): Promise<void> => {
-          const { items, last_rev } = await entriesOf(session.id, `&after_rev=${rev}`);
-          for (const entry of items) known.set(entry.seq, entry);
-          rev = last_rev;
-        };
-        await waitFor(async () => (await poll(), words([...known.values()]).length > 0), 10_000, 'the first word');
-        const until = performance.now() + 300 + random() * 700;
-        while (performance.now() < until) await poll();
-        const killedAt = Date.now();
-        await server.end('SIGKILL');
+  it('costs at most 250 ms of talk; nothing is doubled after the resume, and readers by revision converge on the table', async () => {
+    const random = seeded(7);
+    for (let round = 0; round < faults(5); round++) {
+      const agentId = await hire({ adapter: 'custom', adapter_config: { command: [process.execPath, TALKING_AGENT, '300', '5'] } });
+      const taskId = await assign(agentId);
+      const session = await waitFor(
+        async () => (await lastRun(taskId))?.status === 'running' && (await sessionOf(taskId)),
+        10_000,
+        'the run',
+      );
+      const known = new Map<number, Entry>();
+      let rev = 0;
+      const poll = async (): Promise<void> => {
+        const { items, last_rev } = await entriesOf(session.id, `&after_rev=${rev}`);
+        for (const entry of items) known.set(entry.seq, entry);
+        rev = last_rev;
+      };
+      await waitFor(async () => (await poll(), words([...known.values()]).length > 0), 10_000, 'the first word');
+      const until = performance.now() + 300 + random() * 700;
+      while (performance.now() < until) await poll();
+      const killedAt = Date.now();
+      await server.end('SIGKILL');
 
-        const path = (await db.query<{ path: string }>(`select path from executors_running where session_id = $1`, [session.id])).rows[0]!.path;
-        const kept = words((await db.query<Entry>(`select seq, kind, body from session_entries where session_id = $1 order by seq`, [session.id])).rows);
-        const said = readFileSync(join(path, 'said.log'), 'utf8').trim().split('\n').map((line) => line.split(' ').map(Number) as [number, number]);
-        const before = said.filter(([, at]) => at < killedAt - 250).length;
-        expect(kept).toEqual(kept.map((_, index) => index + 1));
-        expect(kept.length, `of ${before} words said 250 ms before`).toBeGreaterThanOrEqual(before);
+      const path = (await db.query<{ path: string }>(`select path from executors_running where session_id = $1`, [session.id])).rows[0]!
+        .path;
+      const kept = words(
+        (await db.query<Entry>(`select seq, kind, body from session_entries where session_id = $1 order by seq`, [session.id])).rows,
+      );
+      const said = readFileSync(join(path, 'said.log'), 'utf8')
+        .trim()
+        .split('\n')
+        .map((line) => line.split(' ').map(Number) as [number, number]);
+      const before = said.filter(([, at]) => at < killedAt - 250).length;
+      expect(kept).toEqual(kept.map((_, index) => index + 1));
+      expect(kept.length, `of ${before} words said 250 ms before`).toBeGreaterThanOrEqual(before);
 
-        await server.boot();
-        await runThat(taskId, 'failed');
-        await server.must(`POST /tasks/${taskId}/sessions/${session.id}/resume`);
-        await runThat(taskId, 'completed');
-        await poll();
-        const all = (await entriesOf(session.id)).items;
-        expect([...known.values()].sort((a, b) => a.seq - b.seq)).toEqual(all);
-        const heard = words(all);
-        expect(new Set(heard).size).toBe(heard.length);
-        expect(heard.slice(0, kept.length)).toEqual(kept);
-        expect(heard.slice(kept.length)).toHaveLength(300);
-        expect(all.filter(({ kind }) => kind === 'prompt')).toHaveLength(2);
-      }
-    },
-    120_000,
-  );
+      await server.boot();
+      await runThat(taskId, 'failed');
+      await server.must(`POST /tasks/${taskId}/sessions/${session.id}/resume`);
+      await runThat(taskId, 'completed');
+      await poll();
+      const all = (await entriesOf(session.id)).items;
+      expect([...known.values()].sort((a, b) => a.seq - b.seq)).toEqual(all);
+      const heard = words(all);
+      expect(new Set(heard).size).toBe(heard.length);
+      expect(heard.slice(0, kept.length)).toEqual(kept);
+      expect(heard.slice(kept.length)).toHaveLength(300);
+      expect(all.filter(({ kind }) => kind === 'prompt')).toHaveLength(2);
+    }
+  }, 120_000);
 });

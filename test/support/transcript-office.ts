@@ -11,12 +11,17 @@ import { AnOffice } from './an-office.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-const update = (sessionUpdate: string, fields: Fields): ExecutionEvent => ({ type: 'update', content: true, update: { sessionUpdate, ...fields } });
+const update = (sessionUpdate: string, fields: Fields): ExecutionEvent => ({
+  type: 'update',
+  content: true,
+  update: { sessionUpdate, ...fields },
+});
 
 export const says = (text: string, messageId?: string): ExecutionEvent =>
   update('agent_message_chunk', { content: { type: 'text', text }, ...(messageId !== undefined && { messageId }) });
 export const thinks = (text: string): ExecutionEvent => update('agent_thought_chunk', { content: { type: 'text', text } });
-export const calls = (toolCallId: string, fields: Fields = {}): ExecutionEvent => update('tool_call', { toolCallId, title: toolCallId, ...fields });
+export const calls = (toolCallId: string, fields: Fields = {}): ExecutionEvent =>
+  update('tool_call', { toolCallId, title: toolCallId, ...fields });
 export const reports = (toolCallId: string, fields: Fields): ExecutionEvent => update('tool_call_update', { toolCallId, ...fields });
 export const shows = (text: string) => ({ content: [{ type: 'content', content: { type: 'text', text } }] });
 export const plans = (...entries: [content: string, status: string][]): ExecutionEvent =>
@@ -74,7 +79,10 @@ export class TranscriptOffice {
   async read(run: ClaimedRun): Promise<SessionEntryView[]> {
     const entries: SessionEntryView[] = [];
     for (let before: number | undefined; ;) {
-      const page = await this.reads.ofSession(run.workspaceId, run.sessionId, { limit: 200, ...(before !== undefined && { before_seq: before }) });
+      const page = await this.reads.ofSession(run.workspaceId, run.sessionId, {
+        limit: 200,
+        ...(before !== undefined && { before_seq: before }),
+      });
       entries.unshift(...page.items);
       if (page.next_cursor === null) return entries;
       before = Number(page.next_cursor);

@@ -44,7 +44,9 @@ export function agentEnvironment(
 const CREDENTIAL = /(^|_)(KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|AUTH|PAT)(_|$)|APIKEY/i;
 
 /** Of an environment, what nobody is to read: values named after what they are, and passwords within addresses. */
-export function credentialsIn(environment: Iterable<readonly [name: string, value: string | undefined]>): { name: string; value: string }[] {
+export function credentialsIn(
+  environment: Iterable<readonly [name: string, value: string | undefined]>,
+): { name: string; value: string }[] {
   const found: { name: string; value: string }[] = [];
   for (const [name, value] of environment) {
     if (value === undefined) continue;

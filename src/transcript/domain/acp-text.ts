@@ -88,8 +88,5 @@ export function permissionText(request: Fields): string {
   const call: Fields = isRecord(request['toolCall']) ? request['toolCall'] : {};
   const options = Array.isArray(request['options']) ? request['options'].filter(isRecord) : [];
   const asked = toolInput(call) ?? toolOutput(call);
-  return [
-    ...(asked === null ? [] : [asked]),
-    ...options.map(({ name, kind }) => `- ${text(name)} (${text(kind)})`),
-  ].join('\n');
+  return [...(asked === null ? [] : [asked]), ...options.map(({ name, kind }) => `- ${text(name)} (${text(kind)})`)].join('\n');
 }

@@ -35,8 +35,7 @@ export class CappedText {
   /** With `more`, which may still change, at its end. */
   show(more = ''): { readonly body: string; readonly bytes: number; readonly truncated: boolean } {
     const bytes = this.bytes + bytesOf(more);
-    if (this.tail !== null)
-      return { body: around(this.head, bytes, lastBytes(this.tail + more, this.cut.tail)), bytes, truncated: true };
+    if (this.tail !== null) return { body: around(this.head, bytes, lastBytes(this.tail + more, this.cut.tail)), bytes, truncated: true };
     const whole = this.head + more;
     if (bytes <= this.cut.whole) return { body: whole, bytes, truncated: false };
     return { body: around(cutBytes(whole, this.cut.head), bytes, lastBytes(whole, this.cut.tail)), bytes, truncated: true };

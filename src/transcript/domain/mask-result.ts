@@ -43,7 +43,9 @@ function maskPayload(masker: Masker, payload: string): string {
   try {
     const fields = Object.entries(JSON.parse(payload) as Record<string, unknown>);
     return JSON.stringify(
-      Object.fromEntries(fields.map(([name, value]) => [name, typeof value === 'string' ? maskText(masker, value) : masker.maskJson(value)])),
+      Object.fromEntries(
+        fields.map(([name, value]) => [name, typeof value === 'string' ? maskText(masker, value) : masker.maskJson(value)]),
+      ),
     );
   } catch {
     return masked;

@@ -76,7 +76,10 @@ describe('a masker', () => {
     const masked = maskResult(masker, { kind: 'error', payload, evidence } as const);
     expect(JSON.stringify(masked)).not.toMatch(/9\+Zq|horse battery/);
     expect(JSON.parse(masked.payload)).toMatchObject({ kind: 'process_exit', exit_code: 1, signal: null });
-    expect(masked).toMatchObject({ kind: 'error', evidence: { executionId: 'e', acpSessionId: 'acp', record: { error: '[secret:API_TOKEN]' } } });
+    expect(masked).toMatchObject({
+      kind: 'error',
+      evidence: { executionId: 'e', acpSessionId: 'acp', record: { error: '[secret:API_TOKEN]' } },
+    });
     expect(maskResult(masker, { kind: 'turn_ended', lastMessage: TOKEN }).lastMessage).toBe('[secret:API_TOKEN]');
   });
 });
@@ -117,7 +120,9 @@ describe('what is said in pieces', () => {
         expect(body.isWellFormed()).toBe(true);
         expect(body).not.toContain('\u0000');
         // A secret that another one begins with is masked as soon as it is whole.
-        expect(body.replaceAll('[secret:OTHER] staple', '[secret:LONGER]')).toBe(said([whole]).body.replaceAll('[secret:OTHER] staple', '[secret:LONGER]'));
+        expect(body.replaceAll('[secret:OTHER] staple', '[secret:LONGER]')).toBe(
+          said([whole]).body.replaceAll('[secret:OTHER] staple', '[secret:LONGER]'),
+        );
       }),
       { numRuns: 500 },
     );

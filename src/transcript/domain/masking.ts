@@ -123,7 +123,9 @@ function inBase64(text: string): string[] {
   const bytes = Buffer.from(text, 'utf8');
   const forms = [bytes.toString('base64')];
   for (let before = 0; before < 3; before++) {
-    const encoded = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64').replace(/=+$/, '');
+    const encoded = Buffer.concat([Buffer.alloc(before), bytes])
+      .toString('base64')
+      .replace(/=+$/, '');
     // The first and last characters are made of neighbours, too.
     const whole = encoded.slice(before === 0 ? 0 : before + 1, Math.floor(((before + bytes.length) * 8) / 6));
     if (whole.length >= SHORTEST) forms.push(whole);

@@ -40,7 +40,9 @@ export class ToolTexts {
 
   show(): { readonly body: string; readonly bytes: number; readonly truncated: boolean } {
     const { input, output } = this;
-    const body = [input.text && `[input]\n${input.text}`, output.text && `[output]\n${output.text}`].filter((text) => text !== '').join('\n\n');
+    const body = [input.text && `[input]\n${input.text}`, output.text && `[output]\n${output.text}`]
+      .filter((text) => text !== '')
+      .join('\n\n');
     const isCut = this.isPartial || input.bytes > INPUT_CUT.whole || output.bytes > OUTPUT_CUT.whole;
     return { body, bytes: input.bytes + output.bytes, truncated: isCut };
   }

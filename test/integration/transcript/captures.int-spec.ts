@@ -33,7 +33,8 @@ function eventOf(frame: Frame): ExecutionEvent {
   if ('answered' in frame) {
     return { type: 'permission_answered', requestId: String(frame['answered']), decision: frame['decision'] as PermissionDecision };
   }
-  if ('error' in frame) return { type: 'outcome', outcome: { kind: 'error', payload: JSON.stringify(frame['error']), evidence: null as never } };
+  if ('error' in frame)
+    return { type: 'outcome', outcome: { kind: 'error', payload: JSON.stringify(frame['error']), evidence: null as never } };
   return { type: 'outcome', outcome: { kind: 'turn_ended', stopReason: 'end_turn', usage: null, lastMessage: null } };
 }
 

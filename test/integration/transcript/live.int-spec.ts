@@ -21,12 +21,15 @@ afterEach(() => cleanUps.splice(0).forEach((cleanUp) => cleanUp()));
 
 async function aRun(ws = workspace): Promise<TranscribedRun> {
   const [agent, session, run] = [newId(), newId(), newId()];
-  await office.rows(`insert into agent_instances (id, workspace_id, name, handle, role, adapter) values ($1, $2, 'A', $3, 'worker', 'mock')`, [
-    agent,
+  await office.rows(
+    `insert into agent_instances (id, workspace_id, name, handle, role, adapter) values ($1, $2, 'A', $3, 'worker', 'mock')`,
+    [agent, ws, `a${agent.replaceAll('-', '')}`],
+  );
+  await office.rows(`insert into task_sessions (id, workspace_id, agent_id, adapter, state) values ($1, $2, $3, 'mock', 'RUNNING')`, [
+    session,
     ws,
-    `a${agent.replaceAll('-', '')}`,
+    agent,
   ]);
-  await office.rows(`insert into task_sessions (id, workspace_id, agent_id, adapter, state) values ($1, $2, $3, 'mock', 'RUNNING')`, [session, ws, agent]);
   await office.rows(
     `insert into runs (id, workspace_id, agent_id, scope, status, reason, wake_class, entitlement, generation, session_id, lease_host_id, lease_boot_id, lease_expires_at)
      values ($1, $2, $3, 'manual', 'running', 'manual_run', 0, 'none', 1, $4, $5, $5, now() + interval '1 hour')`,
@@ -39,19 +42,17 @@ const numbers = new Map<string, number>();
 function write(run: TranscribedRun, ...entries: [place: number, body: string, isNew?: boolean][]): Promise<unknown> {
   const number = (numbers.get(run.runId) ?? 0) + 1;
   numbers.set(run.runId, number);
-  const writes = entries.map(
-    ([place, body, isNew = true]): EntryWrite => ({
-      place,
-      isNew,
-      kind: 'message',
-      acpId: null,
-      title: null,
-      status: null,
-      body,
-      bytes: Buffer.byteLength(body),
-      truncated: false,
-    }),
-  );
+  const writes = entries.map(([place, body, isNew = true]): EntryWrite => ({
+    place,
+    isNew,
+    kind: 'message',
+    acpId: null,
+    title: null,
+    status: null,
+    body,
+    bytes: Buffer.byteLength(body),
+    truncated: false,
+  }));
   const count = Math.max(...entries.map(([place]) => place)) + 1;
   return office.app.get(TranscriptWriter, { strict: false }).write({ run, number, entries: Math.max(count, 3), tools: 0, writes });
 }
@@ -67,14 +68,23 @@ describe('a session, over the socket', () => {
     await client.until(() => client.seqs.at(-1) === 4, 'the last revision');
     await write(run, [0, 'aa', false]);
     await client.until(() => client.seqs.at(-1) === 5, 'the next revision');
-    expect(client.notifications.map(({ action, seq, payload }) => [action, seq, (payload as { seq: number }).seq, (payload as { body: string }).body])).toEqual([
+    expect(
+      client.notifications.map(({ action, seq, payload }) => [
+        action,
+        seq,
+        (payload as { seq: number }).seq,
+        (payload as { body: string }).body,
+      ]),
+    ).toEqual([
       ['session.entry', 3, 3, 'c'],
       ['session.entry', 4, 2, 'bb'],
       ['session.entry', 5, 1, 'aa'],
     ]);
     const { body } = await office.ask(`GET /api/v1/sessions/${run.sessionId}/entries?after_rev=4`, { token: ann.token });
     expect((body as { items: unknown[] }).items[0]).toEqual(client.notifications.at(-1)!.payload);
-    expect(await client.ask('session.subscribe', { session_id: run.sessionId, after_rev: 9 })).toMatchObject({ payload: { code: 'RESYNC_REQUIRED' } });
+    expect(await client.ask('session.subscribe', { session_id: run.sessionId, after_rev: 9 })).toMatchObject({
+      payload: { code: 'RESYNC_REQUIRED' },
+    });
   });
 
   it('is not there for who has no role in its workspace, and ends for who loses it', async () => {

@@ -23,7 +23,10 @@ function* talk(random: () => number, events: number): Generator<ExecutionEvent> 
     else if (dice < 0.6) yield thinks(`thought ${n} `);
     else if (dice < 0.7) yield calls(`t${++tools}`, { rawInput: { n } });
     else if (dice < 0.95 && tools > 0) {
-      yield reports(`t${1 + Math.floor(random() * tools)}`, { status: dice < 0.8 ? 'in_progress' : 'completed', ...shows(`out ${n} ${'x'.repeat(Math.floor(random() * 3_000))}`) });
+      yield reports(`t${1 + Math.floor(random() * tools)}`, {
+        status: dice < 0.8 ? 'in_progress' : 'completed',
+        ...shows(`out ${n} ${'x'.repeat(Math.floor(random() * 3_000))}`),
+      });
     } else yield plans([`step ${n}`, 'in_progress']);
   }
   yield ended;
@@ -48,7 +51,7 @@ describe('readers that ask what has changed, at random moments, while five agent
       const known = new Map<number, SessionEntryView>();
       let rev = 0;
       let polls = 0;
-      for (let last = false; !last; ) {
+      for (let last = false; !last;) {
         last = !talking;
         for (;;) {
           const { items, last_rev, next_cursor } = await it_.reads.ofSession(workspace, run.sessionId, { after_rev: rev, limit });
@@ -78,7 +81,23 @@ describe('readers that ask what has changed, at random moments, while five agent
 });
 
 describe('text of any kind', () => {
-  const UNITS = ['\u0000', '\ud83d', '\ude00', '😀', 'שלום', '\u001b[31mred\u001b[0m', '한', '\u202e', 'e\u0301', '\\', '"', "'", '{}', '\r\n', '\t'];
+  const UNITS = [
+    '\u0000',
+    '\ud83d',
+    '\ude00',
+    '😀',
+    'שלום',
+    '\u001b[31mred\u001b[0m',
+    '한',
+    '\u202e',
+    'e\u0301',
+    '\\',
+    '"',
+    "'",
+    '{}',
+    '\r\n',
+    '\t',
+  ];
 
   it('is written and read back at every length, as a message cut anywhere, a thought, a title, a tool and a plan', async () => {
     const events: ExecutionEvent[] = [];
@@ -92,7 +111,10 @@ describe('text of any kind', () => {
         expected.push(text.replaceAll('\u0000', '\uFFFD').toWellFormed());
       }
     }
-    events.push(thinks(UNITS.join('')), calls(`id${UNITS.join('')}`, { title: UNITS.join(''), rawInput: { a: UNITS.join(''), [UNITS.join('')]: 1 } }));
+    events.push(
+      thinks(UNITS.join('')),
+      calls(`id${UNITS.join('')}`, { title: UNITS.join(''), rawInput: { a: UNITS.join(''), [UNITS.join('')]: 1 } }),
+    );
     events.push(reports(`id${UNITS.join('')}`, shows(UNITS.join(''))), plans([UNITS.join(''), 'pending']), ended);
     const run = await it_.aRun(workspace);
     await it_.write(run, events);
@@ -107,7 +129,10 @@ describe('text of any kind', () => {
   it('of four bytes a character is cut between characters at every length around the limit of an entry', async () => {
     const run = await it_.aRun(workspace);
     const lengths = Array.from({ length: 8 }, (_, n) => 65_532 + n);
-    await it_.write(run, lengths.map((length) => says(`${'x'.repeat(length % 4)}${'😀'.repeat(length)}`, `m${length}`)));
+    await it_.write(
+      run,
+      lengths.map((length) => says(`${'x'.repeat(length % 4)}${'😀'.repeat(length)}`, `m${length}`)),
+    );
     for (const [index, length] of lengths.entries()) {
       const { body, bytes, truncated } = await it_.whole(run, index + 1);
       expect(bytes).toBe((length % 4) + 4 * length);

@@ -35,7 +35,8 @@ async function anEndedRun(pair: Pair, end: 'well' | 'badly' | 'interrupted' = 'w
     ended,
   ]);
   if (end === 'well') await office.settlement.settle(run, { kind: 'turn_ended', stopReason: 'end_turn', usage: null, lastMessage: 'done' });
-  if (end === 'badly') await office.settlement.settle(run, failureOf(run, '{"message":"no such model"}', { acpSessionId: `acp-${run.sessionId}` }));
+  if (end === 'badly')
+    await office.settlement.settle(run, failureOf(run, '{"message":"no such model"}', { acpSessionId: `acp-${run.sessionId}` }));
   if (end === 'interrupted') await office.settlement.settle(run, { kind: 'interrupted', cause: 'host_restart' });
   return run;
 }
@@ -44,10 +45,12 @@ const ended_ = (run: ClaimedRun, days: number) =>
   it_.office.change(`update runs set finished_at = now() - make_interval(days => $2) where id = $1`, run.runId, days);
 const rested = (run: ClaimedRun) => it_.office.change(`update task_sessions set state = 'IDLE' where id = $1`, run.sessionId);
 const bodies = async (run: ClaimedRun) =>
-  (await it_.office.rows<{ kind: string; body: string; truncated: boolean }>(
-    `select kind, body, truncated from session_entries where run_id = $1 order by seq`,
-    run.runId,
-  )).map(({ kind, body, truncated }) => `${kind}:${body}${truncated ? '!' : ''}`);
+  (
+    await it_.office.rows<{ kind: string; body: string; truncated: boolean }>(
+      `select kind, body, truncated from session_entries where run_id = $1 order by seq`,
+      run.runId,
+    )
+  ).map(({ kind, body, truncated }) => `${kind}:${body}${truncated ? '!' : ''}`);
 const exists = async (run: ClaimedRun) => (await it_.office.rows(`select from runs where id = $1`, run.runId)).length === 1;
 
 const WHOLE = ['prompt:Go.', 'thought:hm', 'tool:[output]\noutput 0', 'tool:[output]\noutput 1', 'tool:[output]\noutput 2', 'message:done'];
@@ -81,7 +84,10 @@ describe('in time', () => {
     const runs = [await anEndedRun(pair), await anEndedRun(pair), await anEndedRun(pair)];
     for (const run of runs) await ended_(run, 200);
     await office.db.unitOfWork.run(workspace, async (tx) => {
-      await tx.query(`insert into office_run_events (run_id, seq, workspace_id, event_type, payload) values ($1, 1, $2, 'note', '{}')`, [runs[0]!.runId, workspace]);
+      await tx.query(`insert into office_run_events (run_id, seq, workspace_id, event_type, payload) values ($1, 1, $2, 'note', '{}')`, [
+        runs[0]!.runId,
+        workspace,
+      ]);
     });
     // One that was merged into the oldest.
     const merged = newId();
@@ -95,7 +101,13 @@ describe('in time', () => {
     expect(await Promise.all(runs.map(exists))).toEqual([false, false, false]);
     await office.change(`delete from runs where id = $1`, merged);
     for (const table of ['session_entries', 'run_attempts', 'wake_requests', 'office_run_events']) {
-      expect(await office.rows(`select from ${table} where run_id = any($1::uuid[])`, runs.map(({ runId }) => runId)), table).toEqual([]);
+      expect(
+        await office.rows(
+          `select from ${table} where run_id = any($1::uuid[])`,
+          runs.map(({ runId }) => runId),
+        ),
+        table,
+      ).toEqual([]);
     }
     const [again, last] = [await anEndedRun(pair), await anEndedRun(pair)];
     await ended_(again, 200);
@@ -122,7 +134,9 @@ describe('in time', () => {
   });
 
   it('goes on while somebody works elsewhere, and leaves the foreign keys whole', async () => {
-    const rows = await it_.office.rows<{ name: string }>(`select conname as name from pg_constraint where contype = 'f' and not convalidated`);
+    const rows = await it_.office.rows<{ name: string }>(
+      `select conname as name from pg_constraint where contype = 'f' and not convalidated`,
+    );
     expect(rows).toEqual([]);
     const orphans = await it_.office.rows(
       `select 1 from session_entries e left join runs r on r.id = e.run_id where r.id is null
@@ -236,7 +250,11 @@ describe('in small batches', () => {
     };
     await retention.work(stopping.signal);
     unitOfWork.run = original;
-    const left = () => it_.office.row<{ n: number }>(`select count(*)::int as n from session_entries where run_id = $1 and kind = 'tool' and body <> ''`, run.runId);
+    const left = () =>
+      it_.office.row<{ n: number }>(
+        `select count(*)::int as n from session_entries where run_id = $1 and kind = 'tool' and body <> ''`,
+        run.runId,
+      );
     expect((await left()).n).toBe(1_501);
     await rested(run);
     await retention.work(signal);

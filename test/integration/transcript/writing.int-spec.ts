@@ -14,7 +14,8 @@ afterAll(() => it_.close());
 const isWaiting = async (): Promise<boolean> =>
   (await it_.office.rows(`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)).length > 0;
 
-const short = async (run: ClaimedRun) => (await it_.read(run)).map(({ seq, kind, title, status, body }) => [seq, kind, title, status, body]);
+const short = async (run: ClaimedRun) =>
+  (await it_.read(run)).map(({ seq, kind, title, status, body }) => [seq, kind, title, status, body]);
 
 describe('a transcript', () => {
   it('has what the agent was told, said and did, in the order in which it began', async () => {
@@ -31,7 +32,11 @@ describe('a transcript', () => {
       reports('t1', { status: 'completed', ...shows('door.txt') }),
       says('there.'),
       plans(['look', 'completed'], ['mend', 'completed']),
-      { type: 'permission_requested', requestId: 'p1', request: { toolCall: { toolCallId: 't2', title: 'rm' }, options: [{ kind: 'allow_once', name: 'Go' }] } },
+      {
+        type: 'permission_requested',
+        requestId: 'p1',
+        request: { toolCall: { toolCallId: 't2', title: 'rm' }, options: [{ kind: 'allow_once', name: 'Go' }] },
+      },
       { type: 'permission_answered', requestId: 'p1', decision: 'deny' },
       { type: 'update', content: false, update: { sessionUpdate: 'usage_update', used: 5 } },
       says('Done.'),
@@ -74,7 +79,10 @@ describe('a transcript', () => {
       [3, before + 2, 'one two'],
     ]);
     expect(changed).toMatchObject({ last_rev: before + 2, next_cursor: null });
-    expect(await it_.reads.ofSession(workspace, run.sessionId, { after_rev: before + 2, limit: 50 })).toMatchObject({ items: [], last_rev: before + 2 });
+    expect(await it_.reads.ofSession(workspace, run.sessionId, { after_rev: before + 2, limit: 50 })).toMatchObject({
+      items: [],
+      last_rev: before + 2,
+    });
   });
 
   it('goes on where the attempt before ended, and where the run before ended', async () => {
@@ -115,7 +123,9 @@ describe('a transcript', () => {
         number,
         entries: 1,
         tools: 0,
-        writes: [{ place: 0, isNew: number === 1, kind: 'message', acpId: null, title: null, status: null, body, bytes: 1, truncated: false }],
+        writes: [
+          { place: 0, isNew: number === 1, kind: 'message', acpId: null, title: null, status: null, body, bytes: 1, truncated: false },
+        ],
       });
     expect(await write(1, 'a')).toBe('written');
     expect(await write(2, 'ab')).toBe('written');
@@ -124,7 +134,10 @@ describe('a transcript', () => {
   });
 
   it.each([
-    ['was settled by somebody else', `update runs set status = 'cancelled', cancel_reason = 'x', finished_at = now(), lease_host_id = null, lease_boot_id = null, lease_expires_at = null where id = $1`],
+    [
+      'was settled by somebody else',
+      `update runs set status = 'cancelled', cancel_reason = 'x', finished_at = now(), lease_host_id = null, lease_boot_id = null, lease_expires_at = null where id = $1`,
+    ],
     ['was claimed again', `update runs set generation = generation + 1 where id = $1`],
   ])('of a run that %s is left as it was, and counted', async (_what, change) => {
     const run = await it_.aRun(workspace);
@@ -183,7 +196,10 @@ describe('who reads', () => {
     expect(seen.size).toBe(451);
     let file = '';
     for await (const piece of it_.reads.exportOf(workspace, run.runId)) file += piece;
-    const lines = file.trim().split('\n').map((line) => JSON.parse(line) as { seq: number; body: string });
+    const lines = file
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { seq: number; body: string });
     expect(lines.map(({ seq }) => seq)).toEqual(entries.map(({ seq }) => seq));
     expect(lines[0]!.body).toBe(long);
   });
