@@ -57,8 +57,5 @@ export const viewWhole = ({ kept: _kept, rev, bytes, ...row }: EntryRow): Sessio
   body_cut: false,
 });
 
-export const viewShort = (row: EntryRow): SessionEntryView => ({
-  ...viewWhole(row),
-  body: cutBytes(row.body, SHOWN_BYTES),
-  body_cut: row.kept > SHOWN_BYTES,
-});
+export const viewShort = (row: EntryRow): SessionEntryView =>
+  Object.assign(viewWhole(row), { body: cutBytes(row.body, SHOWN_BYTES), body_cut: row.kept > SHOWN_BYTES });

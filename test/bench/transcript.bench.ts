@@ -70,7 +70,7 @@ class Desk {
     ]);
     await this.db.query(
       `insert into runs (id, workspace_id, agent_id, scope, status, reason, wake_class, entitlement, generation, session_id, lease_host_id, lease_boot_id, lease_expires_at, finished_at)
-       values ($1, $2, $3, $7, $5, 'manual_run', 0, 'none', 1, $4, case when $5::text = 'running' then $6::uuid end, case when $5::text = 'running' then $6::uuid end,
+       values ($1, $2, $3, $7::text, $5::text, 'manual_run', 0, 'none', 1, $4, case when $5::text = 'running' then $6::uuid end, case when $5::text = 'running' then $6::uuid end,
                case when $5::text = 'running' then now() + interval '1 day' end, case when $5::text <> 'running' then now() end)`,
       [runId, workspaceId, agentId, sessionId, status, host, sessionId],
     );

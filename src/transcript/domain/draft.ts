@@ -121,6 +121,7 @@ export class TranscriptDraft {
         return this.work(update);
       case 'plan':
         return this.intend(update);
+      case null:
       default:
         return undefined;
     }
