@@ -57,8 +57,7 @@ export class RunDriver {
     this.live.add(run);
     try {
       const transcript = this.transcripts.open(run, (work) => this.persistence.untilHeard(work));
-      const { result: told, unrecordedStart } = await this.resultOf(run, transcript);
-      const result = maskResult(this.secrets.of(run.runId), told);
+      const { result, unrecordedStart } = await this.resultOf(run, transcript);
       // Before it is settled: a terminal run has its whole transcript.
       await transcript.close();
       const settled = await this.settle({ ...run, unrecordedStart }, result);
@@ -70,7 +69,7 @@ export class RunDriver {
       await this.runtime.stop(run.executionId, 'run settled').catch((error: unknown) => {
         this.logger.error({ ...namesOf(run), err: error }, 'agent process could not be stopped');
       });
-      this.secrets.release(run.runId);
+      this.secrets.release(run);
       this.live.remove(run);
       this.nudges.send(run.workspaceId, new Set(['work']));
     }
@@ -123,7 +122,7 @@ export class RunDriver {
       await this.persistence.untilHeard(() =>
         this.ownership.note(run, 'session.load_failed', 'warn', {
           acp_session_id: run.acpSessionId,
-          error: maskText(this.secrets.of(run.runId), error),
+          error: maskText(this.secrets.of(run), error),
         }),
       );
     } catch (problem) {
@@ -134,7 +133,7 @@ export class RunDriver {
   private async specOf(run: ClaimedRun, transcript: RunTranscript): Promise<LaunchSpec> {
     const seconds = 1_000;
     const { config, secrets } = await this.persistence.untilHeard(() => this.configs.launchConfig(run), 1);
-    transcript.hide(this.secrets.hold(run.runId, [...secrets, ...this.adapters.inheritedCredentials(run.adapter)]));
+    transcript.hide(this.secrets.hold(run, [...secrets, ...this.adapters.inheritedCredentials(run.adapter)]));
     return {
       executionId: run.executionId,
       adapter: run.adapter,
@@ -164,11 +163,13 @@ export class RunDriver {
 
   /** A result that the database will not take (a bug of ours) must not leave the run running: it fails with that as its reason. */
   private async settle(run: ClaimedRun & Pick<Ended, 'unrecordedStart'>, result: Result): Promise<Settled> {
+    const settle = (told: Result): Promise<Settled> =>
+      this.persistence.untilHeard(() => this.settlement.settle(run, maskResult(this.secrets.of(run), told)));
     try {
-      return await this.persistence.untilHeard(() => this.settlement.settle(run, result));
+      return await settle(result);
     } catch (error) {
       this.logger.error({ ...namesOf(run), result: result.kind, err: error }, 'result could not be settled as it is');
-      return this.persistence.untilHeard(() => this.settlement.settle(run, failure('settlement_failed', error, null)));
+      return settle(failure('settlement_failed', error, null));
     }
   }
 }

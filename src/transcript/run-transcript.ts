@@ -39,10 +39,17 @@ export class RunTranscript {
     this.draft.hide(masker);
   }
 
-  /** Resolves when there is room for more: whoever waits for it before the next event holds the agent back, and loses nothing. */
+  /**
+   * Resolves when there is room for more: whoever waits for it before the next event holds the agent back, and loses nothing. A
+   * mistake of ours costs the entry, never the run.
+   */
   async take(event: ExecutionEvent): Promise<void> {
     if (this.isStale || this.hopeless !== null) return;
-    this.draft.take(event);
+    try {
+      this.draft.take(event);
+    } catch (error) {
+      this.parts.refused(error);
+    }
     this.schedule();
     while (this.draft.unwritten >= ENOUGH_BYTES && this.writing !== null) await this.writing;
   }
@@ -75,9 +82,9 @@ export class RunTranscript {
   }
 
   private async writeBatch(): Promise<void> {
-    const writes = this.draft.batch();
-    const { entries, tools } = this.draft;
     try {
+      const writes = this.draft.batch();
+      const { entries, tools } = this.draft;
       const written = await this.parts.write({ run: this.run, number: ++this.batches, entries, tools, writes });
       if (written === 'written') return;
       this.isStale = true;

@@ -118,7 +118,7 @@ class Desk {
       [run.sessionId, run.workspaceId, run.runId, entries],
     );
     await this.db.query(
-      `insert into session_transcripts (session_id, workspace_id, run_id, generation, last_seq, last_rev) values ($1, $2, $3, 1, $4, $4)`,
+      `insert into session_transcripts (session_id, workspace_id, run_id, generation, last_seq, last_rev) values ($1, $2, $3, 1, $4::int, $4::int)`,
       [run.sessionId, run.workspaceId, run.runId, entries],
     );
   }
