@@ -1,7 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { Counter } from 'prom-client';
 import { Clock } from '../platform/clock/clock.js';
-import { isUnavailable } from '../platform/database/sqlstate.js';
+import { isPassing, isUnavailable } from '../platform/database/sqlstate.js';
 import type { Tx } from '../platform/database/tx.js';
 import { Metrics } from '../platform/metrics/metrics.js';
 import { RunTranscript } from './run-transcript.js';
@@ -33,7 +33,7 @@ export class Transcripts {
     return new RunTranscript(run, {
       clock: this.clock,
       write: (batch) => untilHeard(() => this.writer.write(batch)),
-      isHopeless: isUnavailable,
+      isHopeless: (error) => isUnavailable(error) || isPassing(error),
       refused: (error) => {
         this.refused.inc({ why: error === null ? 'stale' : 'failed' });
         const names = { run_id: run.runId, generation: run.generation, workspace_id: run.workspaceId };

@@ -176,6 +176,30 @@ describe('a transcript', () => {
   });
 });
 
+describe('a batch that cannot be written', () => {
+  it('by a mistake of ours costs what is in it, never the run, and is counted', async () => {
+    const run = await it_.aRun(workspace);
+    let asked = 0;
+    const transcript = it_.transcripts.open(run, (work) => (++asked === 1 ? Promise.reject(new Error('a mistake')) : work()));
+    await transcript.take(told('Go.'));
+    await waitFor(() => asked === 1, 5_000, 'the first batch');
+    await transcript.take(says('hello'));
+    await transcript.close();
+    expect((await it_.read(run)).map(({ seq, body }) => [seq, body])).toEqual([[2, 'hello']]);
+    expect(await it_.metrics.expose()).toMatch(/office_transcript_refused_total\{why="failed"\} 1/);
+  });
+
+  it('because the database is gone for good keeps the run from being settled', async () => {
+    const run = await it_.aRun(workspace);
+    const gone = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+    const transcript = it_.transcripts.open(run, () => Promise.reject(gone));
+    await transcript.take(told('Go.'));
+    await expect(transcript.close()).rejects.toBe(gone);
+    await transcript.take(says('nobody hears it'));
+    await expect(transcript.close()).rejects.toBe(gone);
+  });
+});
+
 describe('who reads', () => {
   it('pages through all of it, neither skipping nor repeating, and gets one whole', async () => {
     const run = await it_.aRun(workspace);
