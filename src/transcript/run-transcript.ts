@@ -4,8 +4,8 @@ import { TranscriptDraft } from './domain/draft.js';
 import type { Masker } from './domain/masking.js';
 import type { TranscribedRun, TranscriptBatch, Written } from './transcript-writer.js';
 
-/** A crash may cost a quarter of a second of talk, the write included. */
-const BATCH_MS = 200;
+/** A crash may cost a quarter of a second of talk; what is left of it is for the write. */
+const BATCH_MS = 150;
 const BATCH_BYTES = 64 * 1024;
 /** With this much unwritten no more is taken; what then piles up before us holds the agent itself at 8 MiB. */
 const ENOUGH_BYTES = 1024 * 1024;

@@ -292,7 +292,19 @@ describe('kill -9 in the middle of a talking agent', () => {
       };
       await waitFor(async () => (await poll(), words([...known.values()]).length > 0), 10_000, 'the first word');
       const until = performance.now() + 300 + random() * 700;
-      while (performance.now() < until) await poll();
+      // What the machine itself keeps everybody waiting, for a beat of our own and for an answer of the server, is not ours.
+      let waited = 0;
+      let beat = performance.now();
+      const beats = setInterval(() => {
+        waited = Math.max(waited, performance.now() - beat - 10);
+        beat = performance.now();
+      }, 10);
+      while (performance.now() < until) {
+        const asked = performance.now();
+        await poll();
+        waited = Math.max(waited, performance.now() - asked);
+      }
+      clearInterval(beats);
       const killedAt = Date.now();
       await server.end('SIGKILL');
 
@@ -305,9 +317,11 @@ describe('kill -9 in the middle of a talking agent', () => {
         .trim()
         .split('\n')
         .map((line) => line.split(' ').map(Number) as [number, number]);
-      const before = said.filter(([, at]) => at < killedAt - 250).length;
+      const before = said.filter(([, at]) => at < killedAt - 250 - waited).length;
       expect(kept).toEqual(kept.map((_, index) => index + 1));
-      expect(kept.length, `of ${before} words said 250 ms before`).toBeGreaterThanOrEqual(before);
+      expect(kept.length, `of ${before} words said 250 ms before, on a machine that waits ${Math.round(waited)} ms`).toBeGreaterThanOrEqual(
+        before,
+      );
 
       await server.boot();
       await runThat(taskId, 'failed');
