@@ -11,7 +11,7 @@ const floors = [
   ['runs'],
   ['inbox', 'worktrees'],
   ['settlement'],
-  ['scheduler', 'recovery', 'runtime', 'stall-watchdog', 'dashboard'],
+  ['scheduler', 'recovery', 'runtime', 'stall-watchdog', 'dashboard', 'retention'],
   ['realtime'],
 ];
 const rooms = floors.flat();

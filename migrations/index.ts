@@ -10,6 +10,7 @@ import { Repositories1796000000140 } from './1796000000140-repositories.js';
 import { Usage1796000000141 } from './1796000000141-usage.js';
 import { PermissionRequests1796000000150 } from './1796000000150-permission-requests.js';
 import { AgentUsers1796000000151 } from './1796000000151-agent-users.js';
+import { Transcript1796000000110 } from './1796000000110-transcript.js';
 
 /** Every migration, oldest first, by hand: a glob would load nothing, quietly, wherever TypeScript is not compiled ahead. */
 export const migrations = [
@@ -25,4 +26,5 @@ export const migrations = [
   Usage1796000000141,
   PermissionRequests1796000000150,
   AgentUsers1796000000151,
+  Transcript1796000000110,
 ];

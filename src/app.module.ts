@@ -14,11 +14,13 @@ import { PlatformModule } from './platform/platform.module.js';
 import { RealtimeModule } from './realtime/realtime.module.js';
 import { RecoveryModule } from './recovery/recovery.module.js';
 import { RepositoryModule } from './repositories/repository.module.js';
+import { RetentionModule } from './retention/retention.module.js';
 import { RunModule } from './runs/run.module.js';
 import { SchedulerModule } from './scheduler/scheduler.module.js';
 import { SessionModule } from './sessions/session.module.js';
 import { SettlementModule } from './settlement/settlement.module.js';
 import { TaskModule } from './tasks/task.module.js';
+import { TranscriptModule } from './transcript/transcript.module.js';
 import { WorkflowModule } from './workflow/workflow.module.js';
 import { WorkspaceModule } from './workspaces/workspace.module.js';
 import { WorktreeModule } from './worktrees/worktree.module.js';
@@ -48,6 +50,7 @@ export class AppModule {
         WorkflowModule,
         TaskModule,
         SessionModule,
+        TranscriptModule,
         RunModule,
         InboxModule,
         WorktreeModule,
@@ -55,6 +58,7 @@ export class AppModule {
         LiveRunsModule,
         SchedulerModule,
         RecoveryModule,
+        RetentionModule,
         DashboardModule,
         RealtimeModule,
       ],

@@ -31,6 +31,8 @@ import { TaskCommentEntity } from './tasks/task-comment.entity.js';
 import { TaskStateChangeEntity } from './tasks/task-state-change.entity.js';
 import { TaskStepTransitionEntity } from './tasks/task-step-transition.entity.js';
 import { TaskEntity } from './tasks/task.entity.js';
+import { SessionEntryEntity } from './transcript/session-entry.entity.js';
+import { SessionTranscriptEntity } from './transcript/session-transcript.entity.js';
 import { ProjectEntity } from './workflow/project.entity.js';
 import { WorkflowStepEntity } from './workflow/workflow-step.entity.js';
 import { WorkflowEntity } from './workflow/workflow.entity.js';
@@ -65,6 +67,8 @@ const entities = [
   TaskSessionEntity,
   TaskFolderEntity,
   ExecutorRunningEntity,
+  SessionTranscriptEntity,
+  SessionEntryEntity,
   RunEntity,
   RunAttemptEntity,
   RunUsageEntity,

@@ -23,6 +23,30 @@ export interface RunEvent extends FollowedItem {
   };
 }
 
+/** An entry of a session's transcript in its present form; `seq` of the item is its revision. */
+export interface SessionEntry extends FollowedItem {
+  readonly payload: {
+    readonly session_id: string;
+    /** Its place in the session: what comes again with it takes the place of what came before. */
+    readonly seq: number;
+    readonly rev: number;
+    readonly run_id: string;
+    readonly generation: number;
+    readonly turn: number;
+    readonly kind: 'prompt' | 'message' | 'thought' | 'tool' | 'plan' | 'permission' | 'notice';
+    readonly acp_id: string | null;
+    readonly title: string | null;
+    readonly status: string | null;
+    /** At most 4 KiB; `body_cut` says that there is more, at `GET /sessions/:id/entries/:seq`. */
+    readonly body: string;
+    readonly body_cut: boolean;
+    readonly bytes: number;
+    readonly truncated: boolean;
+    readonly created_at: string;
+    readonly updated_at: string;
+  };
+}
+
 /** `waiting`: lost, and tried again after a pause. `refused`: the token is nobody's; nothing is tried any more. */
 export type ConnectionState = 'connecting' | 'open' | 'waiting' | 'refused' | 'closed';
 
@@ -77,8 +101,8 @@ export class OfficeClient {
   }
 
   /** The entries of a session's transcript, by revision. */
-  followSession(id: string, options: FollowOptions<FollowedItem>): Following {
-    return this.follow({ kind: 'session', id }, options);
+  followSession(id: string, options: FollowOptions<SessionEntry>): Following {
+    return this.follow({ kind: 'session', id }, options as FollowOptions<FollowedItem>);
   }
 
   close(): void {

@@ -59,7 +59,10 @@ const SOURCES: readonly TimelineSource[] = [
     where: `e.workspace_id = $1 and e.task_id = $2 and e.started_at is not null`,
     at: `e.started_at`,
     id: `e.id`,
+    joins: `cross join lateral (
+      select min(n.first_seq) as from_seq, max(n.last_seq) as to_seq, sum(n.tools) as tools from run_attempts n where n.run_id = e.id) said`,
     body: `jsonb_build_object('run_id', e.id, 'session_id', e.session_id, 'agent', ${agentOf('e.agent_id')}, 'reason', e.reason, 'status', e.status,
+      'from_seq', said.from_seq, 'to_seq', said.to_seq, 'tools', coalesce(said.tools, 0),
       'duration_ms', (extract(epoch from e.finished_at - e.started_at) * 1000)::bigint, 'tokens', (e.usage ->> 'total_tokens')::bigint)`,
   },
   {

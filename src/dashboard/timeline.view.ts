@@ -35,6 +35,14 @@ export class TurnEntryView extends EntryView {
   @ApiProperty({ type: AgentNameView }) agent!: AgentNameView;
   @ApiProperty({ description: 'Why it was woken.' }) reason!: string;
   @ApiProperty({ description: 'Of the run, as it is now.' }) status!: string;
+  @ApiProperty({
+    type: 'integer',
+    nullable: true,
+    description: 'Its first entry in the transcript of the session; null while there is none.',
+  })
+  from_seq!: number | null;
+  @ApiProperty({ type: 'integer', nullable: true, description: 'Its last one so far.' }) to_seq!: number | null;
+  @ApiProperty({ type: 'integer', description: 'Tool calls.' }) tools!: number;
   @ApiProperty({ type: 'integer', nullable: true, description: 'Null while it lasts.' }) duration_ms!: number | null;
   @ApiProperty({ type: 'integer', nullable: true, description: 'Null where its agent does not say.' }) tokens!: number | null;
 }

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { LaunchConfig, LaunchSpec } from './agent-runtime.js';
 import type { AdapterProfile, AgentProgram } from './adapters/adapter-profile.js';
 import { allAdapters } from './adapters/all.js';
-import { agentEnvironment } from './domain/agent-environment.js';
+import { agentEnvironment, credentialsIn } from './domain/agent-environment.js';
 import { ExecutionOptions } from './execution-options.js';
 import { findProgram } from './process/find-program.js';
 
@@ -30,6 +30,12 @@ export class AdapterRegistry {
   /** The whole environment of an agent that is launched like this. */
   environment(profile: AdapterProfile, spec: Pick<LaunchSpec, 'config' | 'env' | 'executionId' | 'home'>): Record<string, string> {
     return agentEnvironment(this.options.environment, profile, spec.home, spec.config.env ?? {}, spec.env, spec.executionId);
+  }
+
+  /** What an agent of this kind is given of the office's own environment that nobody is to read. */
+  inheritedCredentials(id: string): { name: string; value: string }[] {
+    const profile = this.profile(id);
+    return profile === null ? [] : credentialsIn(Object.entries(agentEnvironment(this.options.environment, profile, 'server', {}, {}, '')));
   }
 
   /** The command to start, its program as an absolute path. `path` is the PATH that the agent will have. */

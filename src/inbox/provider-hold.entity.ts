@@ -8,6 +8,8 @@ import { RunEntity } from '../runs/run.entity.js';
 @Unique('provider_holds_once_per_workspace', ['workspaceId', 'id'])
 @Index('provider_holds_one_open', ['workspaceId', 'adapter', 'credential'], { unique: true, where: `ended_at is null` })
 @Index('provider_holds_by_provider', ['workspaceId', 'adapter', 'credential', 'endedAt'])
+@Index('provider_holds_by_run', ['runId'])
+@Index('provider_holds_by_any_first_run', ['firstRunId'], { where: `first_run_id is not null` })
 @Index('provider_holds_by_first_run', ['firstRunId'], { where: `ended_at is null` })
 @Check('provider_holds_ended_by_whole', `ended_by is null or ended_at is not null`)
 @ForeignKey(() => RunEntity, ['workspaceId', 'runId'], ['workspaceId', 'id'], { name: 'provider_holds_run_exists' })

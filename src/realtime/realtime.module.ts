@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { AccessModule } from '../access/access.module.js';
+import { TranscriptModule } from '../transcript/transcript.module.js';
 import { Connections } from './connections.service.js';
 import { EventReads } from './event-reads.service.js';
 import { EventRetention } from './event-retention.service.js';
@@ -9,12 +10,9 @@ import { OfficeGateway } from './office.gateway.js';
 import { Patrol } from './patrol.service.js';
 import { SocketDesk } from './socket-desk.service.js';
 
-/**
- * The window: people see facts after they are true. The application takes `OfficeSocketAdapter` for its sockets.
- * `TranscriptFeed`, if anybody binds it globally, opens `session.subscribe`.
- */
+/** The window: people see facts after they are true. The application takes `OfficeSocketAdapter` for its sockets. */
 @Module({
-  imports: [AccessModule],
+  imports: [AccessModule, TranscriptModule],
   controllers: [EventsController],
   providers: [Connections, EventReads, EventRetention, Feeds, OfficeGateway, Patrol, SocketDesk],
   exports: [Connections],

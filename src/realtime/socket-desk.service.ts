@@ -1,4 +1,4 @@
-import { Injectable, Logger, Optional } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
 import type { Socket } from 'node:net';
 import type { RawData, WebSocket } from 'ws';
 import type { Person } from '../access/call.js';
@@ -7,6 +7,7 @@ import { Clock } from '../platform/clock/clock.js';
 import { isUnavailable } from '../platform/database/sqlstate.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { parseBody } from '../platform/http/json-body.js';
+import { TranscriptReads } from '../transcript/transcript-reads.service.js';
 import { CLOSE, Connection } from './connection.js';
 import { Connections } from './connections.service.js';
 import { isLost } from './domain/stretch.js';
@@ -18,7 +19,7 @@ import { Patrol } from './patrol.service.js';
 import { isComplaint, readRequest, type SocketRequest } from './request.js';
 import { RunEventsSource } from './run-events.source.js';
 import { keyOf, Subscription } from './subscription.js';
-import { TranscriptFeed, TranscriptSource } from './transcript-feed.js';
+import { TranscriptSource } from './transcript.source.js';
 import { WorkspaceEventsSource } from './workspace-events.source.js';
 
 const MAX_SUBSCRIPTIONS = 100;
@@ -43,7 +44,7 @@ export class SocketDesk {
     private readonly patrol: Patrol,
     private readonly unitOfWork: UnitOfWork,
     private readonly clock: Clock,
-    @Optional() private readonly transcripts?: TranscriptFeed,
+    private readonly transcripts: TranscriptReads,
   ) {}
 
   /** A socket that was admitted before the upgrade. */
@@ -89,9 +90,6 @@ export class SocketDesk {
   private async subscribe(connection: Connection, request: SocketRequest & { verb: 'subscribe' }): Promise<void> {
     const { id, action, topic } = request;
     const { person } = connection;
-    if (topic.kind === 'session' && this.transcripts === undefined) {
-      return connection.refuse(id, action, 'UNKNOWN_ACTION', 'This server keeps no transcripts.');
-    }
     const workspaceId = await this.doorkeeper.workspaceOfReadable(person, ROWS[topic.kind], topic.id);
     if (workspaceId === null) return connection.refuse(id, action, 'NOT_FOUND', 'There is no such thing here.');
     const source = this.sourceOf(topic, workspaceId);
@@ -120,7 +118,7 @@ export class SocketDesk {
       case 'run':
         return new RunEventsSource(workspaceId, id, this.unitOfWork);
       case 'session':
-        return new TranscriptSource(workspaceId, id, this.transcripts!, this.unitOfWork);
+        return new TranscriptSource(workspaceId, id, this.transcripts, this.unitOfWork);
     }
   }
 

@@ -10,6 +10,7 @@ import { WakeService } from '../runs/wake.service.js';
 import { SessionService } from '../sessions/session.service.js';
 import { IS_OPEN_BLOCKER } from '../tasks/domain/open-blocker.js';
 import { TaskReactions, type ChangedTask, type Closing } from '../tasks/task-reactions.js';
+import { Transcripts } from '../transcript/transcripts.service.js';
 import { holdAgents, type Pair } from './pair-locks.js';
 import { PairRecovery } from './pair-recovery.service.js';
 
@@ -29,6 +30,7 @@ export class OfficeTaskReactions extends TaskReactions {
     private readonly dismissals: Dismissals,
     private readonly interruptions: Interruptions,
     private readonly recovery: PairRecovery,
+    private readonly transcripts: Transcripts,
   ) {
     super();
   }
@@ -87,7 +89,10 @@ export class OfficeTaskReactions extends TaskReactions {
     if (how !== 'done') {
       await this.stops.askToStop(tx, { taskId: task.id }, STOPS[how]);
     }
-    if (how === 'deleted') await this.retireAll(tx, task.id);
+    if (how === 'deleted') {
+      await this.retireAll(tx, task.id);
+      await this.transcripts.removeOfTask(tx, task.id);
+    }
     if (how !== 'done') await this.dismissAllFailures(tx, task.id);
     await this.interruptions.resolveWhatIsOver(tx, { taskId: task.id });
     await this.wakeDependents(tx, task, actor);

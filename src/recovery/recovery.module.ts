@@ -10,6 +10,7 @@ import { SessionModule } from '../sessions/session.module.js';
 import { SessionsOfTasks } from '../sessions/sessions-of-tasks.service.js';
 import { TaskReactions } from '../tasks/task-reactions.js';
 import { TaskSessions } from '../tasks/task-sessions.js';
+import { TranscriptModule } from '../transcript/transcript.module.js';
 import { FailedRunFixing } from './failed-run-fixing.service.js';
 import { InboxDesk } from './inbox-desk.service.js';
 import { InterruptionFixing } from './interruption-fixing.service.js';
@@ -31,7 +32,7 @@ import { WorkspaceSwitch } from './workspace-switch.service.js';
 /** What people do about runs, and what changes of tasks and agents do to them. Fills the ports of the rooms below. */
 @Global()
 @Module({
-  imports: [AccessModule, AgentModule, InboxModule, RunModule, SessionModule],
+  imports: [AccessModule, AgentModule, InboxModule, RunModule, SessionModule, TranscriptModule],
   controllers: [PermissionController, ProviderHoldController, RecoveryController, RunCommandsController],
   providers: [
     FailedRunFixing,

@@ -26,4 +26,8 @@ export class RunAttemptEntity {
   @Column('jsonb', { nullable: true }) usage!: Record<string, unknown> | null;
   /** What the execution said after its run had been settled without it. */
   @Column('jsonb', { nullable: true }) lateResult!: Record<string, unknown> | null;
+  /** Of what it added to its session's transcript; null while that is nothing. */
+  @Column('integer', { nullable: true }) firstSeq!: number | null;
+  @Column('integer', { nullable: true }) lastSeq!: number | null;
+  @Column('integer', { default: 0 }) tools!: number;
 }

@@ -31,6 +31,8 @@ import { TaskEntity } from '../tasks/task.entity.js';
 @Index('runs_ended', ['workspaceId', 'finishedAt', 'status', 'failureKind'], { where: `finished_at is not null` })
 @Index('runs_due', ['dueAt'], { where: `status = 'scheduled_retry'` })
 @Index('runs_failed_lately', ['agentId', 'finishedAt'], { where: `status in ('failed', 'timed_out') and failure_kind = 'error'` })
+@Index('runs_with_bodies', ['workspaceId', 'finishedAt', 'id'], { where: `finished_at is not null and bodies_kept` })
+@Index('runs_by_survivor', ['mergedInto'], { where: `merged_into is not null` })
 @Index('runs_by_agent', ['agentId', 'id'])
 @Index('runs_by_task', ['taskId', 'id'], { where: `task_id is not null` })
 @Check('runs_status_known', `status in ('queued', 'scheduled_retry', 'running', 'completed', 'failed', 'timed_out', 'cancelled')`)
@@ -88,6 +90,8 @@ export class RunEntity {
   /** Its failure has a dismissal; kept true by the database (migration 21), never written by us. */
   @Column('boolean', { default: false }) readonly failureDismissed!: boolean;
   /** When the limit that it failed on ends, if that was told. */
+  /** Its transcript has still the bodies of its tools and thoughts; they go before the rest. */
+  @Column('boolean', { default: true }) bodiesKept!: boolean;
   @Column('timestamptz', { nullable: true }) retryAfter!: Date | null;
   @Column('text') readonly entitlement!: 'assignee' | 'seat' | 'none';
   @Column('jsonb', { nullable: true }) capabilities!: Record<string, unknown> | null;

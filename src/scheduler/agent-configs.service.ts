@@ -1,6 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { LaunchConfig } from '../execution/agent-runtime.js';
+import { credentialsIn } from '../execution/domain/agent-environment.js';
 import type { ClaimedRun } from '../runs/claim.js';
+import type { Secret } from '../transcript/domain/masking.js';
 import { SecretStore } from '../workspaces/secret-store.service.js';
 
 /** The stored shape of `adapter_config` (validated when an admin writes it). */
@@ -13,13 +15,19 @@ interface StoredConfig {
   readonly script?: unknown;
 }
 
+/** What a launch needs of an agent's configuration, and what of it nobody is to read. */
+export interface OpenedConfig {
+  readonly config: LaunchConfig;
+  readonly secrets: readonly Secret[];
+}
+
 /** Turns what an admin configured into what a launch needs: secrets by name become their values, here and nowhere earlier. */
 @Injectable()
 export class AgentConfigs {
   constructor(private readonly secrets: SecretStore) {}
 
   /** @throws Error naming the secrets that the workspace does not have, or that this server cannot open. */
-  async launchConfig({ workspaceId, adapterConfig }: ClaimedRun): Promise<LaunchConfig> {
+  async launchConfig({ workspaceId, adapterConfig }: ClaimedRun): Promise<OpenedConfig> {
     const { command, env = {}, model, mode, permission_policy = 'ask', script } = adapterConfig as StoredConfig;
     const named = Object.values(env).flatMap((value) => (typeof value === 'string' ? [] : [value.secret]));
     const { values, missing, unreadable } = await this.secrets.open(workspaceId, named);
@@ -28,7 +36,7 @@ export class AgentConfigs {
     const plain = Object.entries(env).map(
       ([name, value]) => [name, typeof value === 'string' ? value : values.get(value.secret)!] as const,
     );
-    return {
+    const config: LaunchConfig = {
       ...(command === undefined ? {} : { command }),
       ...(plain.length === 0 ? {} : { env: Object.fromEntries(plain) }),
       ...(model === undefined ? {} : { model }),
@@ -36,5 +44,7 @@ export class AgentConfigs {
       permissionPolicy: permission_policy,
       ...(script === undefined ? {} : { script }),
     };
+    const byName = [...values].map(([name, value]) => ({ name, value }));
+    return { config, secrets: [...byName, ...credentialsIn(plain)] };
   }
 }

@@ -1,19 +1,20 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { AgentRuntime, type Evidence, type LaunchSpec, type Outcome } from '../execution/agent-runtime.js';
+import { AgentRuntime, type Evidence, type Outcome } from '../execution/agent-runtime.js';
 import { ProcessSupervision } from '../execution/supervisor/process-supervision.service.js';
-import { OfficeSettings } from '../platform/config/office-settings.js';
 import { Nudges } from '../platform/database/nudges.js';
 import { Clock } from '../platform/clock/clock.js';
 import type { ClaimedRun } from '../runs/claim.js';
 import { RunOwnership } from '../runs/run-ownership.service.js';
 import type { Result, Settled } from '../settlement/domain/ending.js';
 import { SettlementService } from '../settlement/settlement.service.js';
+import { maskResult, maskText } from '../transcript/domain/mask-result.js';
+import { RunSecrets } from '../transcript/run-secrets.service.js';
+import type { RunTranscript } from '../transcript/run-transcript.js';
+import { Transcripts } from '../transcript/transcripts.service.js';
 import { FolderProblem } from '../worktrees/domain/folder-problem.js';
-import { TaskFolders } from '../worktrees/task-folders.service.js';
-import { AgentConfigs } from './agent-configs.service.js';
-import { AgentPlaces, type AgentPlace } from './agent-places.service.js';
+import { LaunchPreparation } from './launch-preparation.service.js';
 import { LiveRuns } from './live-runs.js';
-import { PERMISSION_MS, PermissionKeeper } from './permission-keeper.service.js';
+import { PermissionKeeper } from './permission-keeper.service.js';
 import { Persistence } from './persistence.js';
 import { RunMetrics } from './run-metrics.js';
 import { StartRecord } from './start-record.js';
@@ -22,9 +23,6 @@ interface Ended {
   readonly result: Result;
   readonly unrecordedStart?: string | undefined;
 }
-
-const LAUNCH_GRACE_MS = 5_000;
-const START_MS = 60_000;
 
 /** Takes one claimed run from launch to settlement, and its processes to their end. Knows no SQL and no ACP. */
 @Injectable()
@@ -37,13 +35,12 @@ export class RunDriver {
     private readonly ownership: RunOwnership,
     private readonly settlement: SettlementService,
     private readonly persistence: Persistence,
-    private readonly configs: AgentConfigs,
-    private readonly places: AgentPlaces,
-    private readonly folders: TaskFolders,
+    private readonly preparation: LaunchPreparation,
     private readonly permissions: PermissionKeeper,
+    private readonly transcripts: Transcripts,
+    private readonly secrets: RunSecrets,
     private readonly live: LiveRuns,
     private readonly nudges: Nudges,
-    private readonly settings: OfficeSettings,
     private readonly metrics: RunMetrics,
     private readonly clock: Clock,
   ) {}
@@ -53,7 +50,10 @@ export class RunDriver {
     const began = this.clock.monotonicMs();
     this.live.add(run);
     try {
-      const { result, unrecordedStart } = await this.resultOf(run);
+      const transcript = this.transcripts.open(run, (work) => this.persistence.untilHeard(work));
+      const { result, unrecordedStart } = await this.resultOf(run, transcript);
+      // Before it is settled: a terminal run has its whole transcript.
+      await transcript.close();
       const settled = await this.settle({ ...run, unrecordedStart }, result);
       this.metrics.settled(settled, result, this.clock.monotonicMs() - began);
       this.logger.log({ ...namesOf(run), settled, result: result.kind }, 'run ended');
@@ -64,37 +64,34 @@ export class RunDriver {
         this.logger.error({ ...namesOf(run), err: error }, 'agent process could not be stopped');
       });
       this.permissions.forget(run);
+      this.secrets.release(run);
       this.live.remove(run);
       this.nudges.send(run.workspaceId, new Set(['work']));
     }
   }
 
-  private async resultOf(run: ClaimedRun): Promise<Ended> {
+  private async resultOf(run: ClaimedRun, transcript: RunTranscript): Promise<Ended> {
     let launched = false;
     try {
-      const spec = await this.prepare(run);
+      const spec = await this.preparation.prepare(run, transcript);
       const ours = await this.persistence.untilHeard(() => this.ownership.markLaunched(run));
       if (!ours) return { result: { kind: 'stopped', reason: 'stopped before the launch' } };
       launched = true;
       await this.runtime.launch(spec);
-      return await this.watch(run);
+      return await this.watch(run, transcript);
     } catch (error) {
-      if (!launched && this.folders.givenUp) return { result: { kind: 'interrupted', cause: 'drain_deadline' } };
+      if (!launched && this.preparation.givenUp) return { result: { kind: 'interrupted', cause: 'drain_deadline' } };
       this.logger.error({ ...namesOf(run), err: error }, launched ? 'agent could not be watched' : 'agent could not be launched');
       return { result: failure(launched ? 'launch_failed' : 'preparation_failed', error, launched ? null : nothingHappened(run)) };
     }
   }
 
-  private async prepare(run: ClaimedRun): Promise<LaunchSpec> {
-    const place = await this.persistence.untilHeard(() => this.places.prepare(run), 1);
-    await this.persistence.untilHeard(() => this.folders.prepare(run), 1);
-    return this.specOf(run, place);
-  }
-
-  private async watch(run: ClaimedRun): Promise<Ended> {
+  private async watch(run: ClaimedRun, transcript: RunTranscript): Promise<Ended> {
     let start: StartRecord | undefined;
     for await (const event of this.runtime.subscribeEvents(run.executionId)) {
       this.permissions.heed(run, event);
+      // While it has no room the agent waits.
+      await transcript.take(event);
       if (event.type === 'outcome') return { result: this.resultBy(event.outcome), unrecordedStart: await start?.orLeaveIt() };
       if (event.type !== 'session_ready') continue;
       start = new StartRecord(event.acpSessionId, () =>
@@ -114,54 +111,25 @@ export class RunDriver {
   private async noteLoadFailure(run: ClaimedRun, error: string): Promise<void> {
     try {
       await this.persistence.untilHeard(() =>
-        this.ownership.note(run, 'session.load_failed', 'warn', { acp_session_id: run.acpSessionId, error }),
+        this.ownership.note(run, 'session.load_failed', 'warn', {
+          acp_session_id: run.acpSessionId,
+          error: maskText(this.secrets.of(run), error),
+        }),
       );
     } catch (problem) {
       this.logger.error({ ...namesOf(run), err: problem }, 'note of a run could not be written');
     }
   }
 
-  private async specOf(run: ClaimedRun, place: AgentPlace): Promise<LaunchSpec> {
-    const seconds = 1_000;
-    const config = await this.persistence.untilHeard(() => this.configs.launchConfig(run), 1);
-    return {
-      executionId: run.executionId,
-      adapter: run.adapter,
-      config,
-      cwd: run.folder,
-      env: {
-        // An admin may have chosen another home for it.
-        ...place.env,
-        ...chosen(config.env, Object.keys(place.env)),
-        OFFICE_RUN_ID: run.runId,
-        OFFICE_AGENT_ID: run.agentId,
-        OFFICE_WORKSPACE_ID: run.workspaceId,
-        ...(run.taskId === null ? {} : { OFFICE_TASK_ID: run.taskId }),
-        OFFICE_WAKE_REASON: run.reason,
-        OFFICE_RUN_ATTEMPT: String(run.attempt),
-        OFFICE_SESSION_TURN: String(run.turn),
-      },
-      prompt: run.prompt,
-      acpSessionId: run.acpSessionId,
-      identity: place.identity,
-      home: place.home,
-      limits: {
-        startMs: Math.min(START_MS, this.settings.OFFICE_FIRST_EVENT_TIMEOUT_SEC * seconds),
-        firstContentMs: this.settings.OFFICE_FIRST_EVENT_TIMEOUT_SEC * seconds,
-        runMs: this.settings.OFFICE_RUN_TIMEOUT_SEC * seconds,
-        graceMs: LAUNCH_GRACE_MS,
-        permissionMs: PERMISSION_MS,
-      },
-    };
-  }
-
   /** A result that the database will not take (a bug of ours) must not leave the run running: it fails with that as its reason. */
   private async settle(run: ClaimedRun & Pick<Ended, 'unrecordedStart'>, result: Result): Promise<Settled> {
+    const settle = (told: Result): Promise<Settled> =>
+      this.persistence.untilHeard(() => this.settlement.settle(run, maskResult(this.secrets.of(run), told)));
     try {
-      return await this.persistence.untilHeard(() => this.settlement.settle(run, result));
+      return await settle(result);
     } catch (error) {
       this.logger.error({ ...namesOf(run), result: result.kind, err: error }, 'result could not be settled as it is');
-      return this.persistence.untilHeard(() => this.settlement.settle(run, failure('settlement_failed', error, null)));
+      return settle(failure('settlement_failed', error, null));
     }
   }
 }
@@ -173,9 +141,6 @@ const namesOf = (run: ClaimedRun) => ({
   workspace_id: run.workspaceId,
   agent_id: run.agentId,
 });
-
-const chosen = (env: Readonly<Record<string, string>> = {}, names: readonly string[]): Record<string, string> =>
-  Object.fromEntries(Object.entries(env).filter(([name]) => names.includes(name)));
 
 /** A failure of ours. Evidence is null where nothing is known of what the agent did meanwhile: never read as "nothing". */
 function failure(kind: string, error: unknown, evidence: Evidence | null): Result {

@@ -14,11 +14,21 @@ import { inboxBench } from './inbox.bench.js';
 import { queueBench } from './queue.bench.js';
 import { realtimeBench } from './realtime.bench.js';
 import { serverBench } from './server.bench.js';
+import { transcriptBench } from './transcript.bench.js';
 import { turnBench } from './turn.bench.js';
 import { worktreeBench } from './worktree.bench.js';
 
 /** `npm run bench [-- name ...]`. OFFICE_BENCH_SIZE=0.1 is a tenth. Ratios are of one run on one PostgreSQL with its production settings. */
-const BENCHES: readonly Bench[] = [serverBench, turnBench, queueBench, claimBench, realtimeBench, inboxBench, worktreeBench];
+const BENCHES: readonly Bench[] = [
+  serverBench,
+  turnBench,
+  queueBench,
+  claimBench,
+  realtimeBench,
+  inboxBench,
+  transcriptBench,
+  worktreeBench,
+];
 
 const wanted = process.argv.slice(2);
 const dataDir = mkdtempSync(join(tmpdir(), 'office-bench-db-'));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { agentEnvironment } from './agent-environment.js';
+import { agentEnvironment, credentialsIn } from './agent-environment.js';
 
 const own = {
   PATH: '/bin',
@@ -55,5 +55,25 @@ describe('agentEnvironment', () => {
       'e1',
     );
     expect(env).toEqual({ A: 'own', HOME: '4', B: '3', OFFICE_API_KEY: 'real', OFFICE_EXECUTION_ID: 'e1' });
+  });
+});
+
+describe('credentialsIn', () => {
+  it.each([
+    ['ANTHROPIC_API_KEY', 'k', true],
+    ['GH_TOKEN', 't', true],
+    ['DB_PASSWORD', 'p', true],
+    ['GOOGLE_APPLICATION_CREDENTIALS', 'c', true],
+    ['MONKEY_BUSINESS', 'b', false],
+    ['TOKENIZERS_PARALLELISM', 'true', false],
+    ['ANTHROPIC_BASE_URL', 'https://models.example/v1', false],
+  ])('of %s is told by its name', (name, value, isOne) => {
+    expect(credentialsIn([[name, value]])).toEqual(isOne ? [{ name, value }] : []);
+  });
+
+  it('finds the password in an address', () => {
+    expect(credentialsIn([['HTTPS_PROXY', 'http://user:hunter2hunter2@proxy.example:3128']])).toEqual([
+      { name: 'HTTPS_PROXY', value: 'hunter2hunter2' },
+    ]);
   });
 });

@@ -40,6 +40,23 @@ export function agentEnvironment(
   return Object.fromEntries(parts.flat().filter((entry): entry is [string, string] => entry[1] !== undefined));
 }
 
+/** A name that says that its value opens something. */
+const CREDENTIAL = /(^|_)(KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|AUTH|PAT)(_|$)|APIKEY/i;
+
+/** Of an environment, what nobody is to read: values named after what they are, and passwords within addresses. */
+export function credentialsIn(
+  environment: Iterable<readonly [name: string, value: string | undefined]>,
+): { name: string; value: string }[] {
+  const found: { name: string; value: string }[] = [];
+  for (const [name, value] of environment) {
+    if (value === undefined) continue;
+    if (CREDENTIAL.test(name)) found.push({ name, value });
+    const password = /^[a-z][a-z0-9+.-]*:\/\/[^/?#@]*:([^/?#]+)@/i.exec(value)?.[1];
+    if (password !== undefined) found.push({ name, value: password });
+  }
+  return found;
+}
+
 /** `NAME`, or `PREFIX_*`. */
 const matches = (pattern: string, name: string): boolean =>
   pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern;

@@ -81,6 +81,10 @@ export class OfficeSettings {
   @Whole(1, 3_650) OFFICE_EVENTS_KEEP_DAYS: number = 7;
   /** ... and of each workspace all but the newest so many, whichever leaves less. */
   @Whole(1, 100_000_000) OFFICE_EVENTS_KEEP_ROWS: number = 1_000_000;
+  /** What tools gave back and what agents thought is kept so long after the end of its run ... */
+  @Whole(1, 3_650) OFFICE_BODIES_KEEP_DAYS: number = 14;
+  /** ... and the run with everything about it so long. */
+  @Whole(1, 3_650) OFFICE_HISTORY_KEEP_DAYS: number = 180;
   /** Before the first and the second retry of a turn that failed for a passing reason. */
   @WholeList(2, 86_400) OFFICE_RETRY_DELAYS_SEC: number[] = [5, 10];
   /** The same for a launch that failed; up to a quarter more is added. */

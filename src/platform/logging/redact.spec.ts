@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { knownSecrets, redact } from './redact.js';
+import { hideFromLogs, knownSecrets, redact } from './redact.js';
 
 const TOKEN = `office_${'aB3-_'.repeat(9)}`;
 
@@ -50,5 +50,12 @@ describe('redact', () => {
     redact(`{"m":"${'office_'.repeat(20_000)}"}`, []);
     redact(`{"m":"${'eyJ'.repeat(60_000)}"}`, []);
     expect(performance.now() - before).toBeLessThan(1_000);
+  });
+
+  it('hides what running agents were given, as long as they run', () => {
+    const release = hideFromLogs((line) => line.replaceAll('correct horse', '[secret:S]'));
+    expect(redact('{"m":"correct horse"}', [])).toBe('{"m":"[secret:S]"}');
+    release();
+    expect(redact('{"m":"correct horse"}', [])).toBe('{"m":"correct horse"}');
   });
 });

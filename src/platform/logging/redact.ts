@@ -15,9 +15,19 @@ const PATTERNS: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
+/** What running agents were given. Of the process, as its log is: it has to work for a logger that knows nothing of agents. */
+const hiders = new Set<(line: string) => string>();
+
+/** From here on every line goes through `hide`, until the answer is called. */
+export function hideFromLogs(hide: (line: string) => string): () => void {
+  hiders.add(hide);
+  return () => void hiders.delete(hide);
+}
+
 /** Masks everything in a line of log that looks like a credential, and `known` values wherever they stand. */
 export function redact(line: string, known: readonly string[]): string {
   let safe = line;
+  for (const hide of hiders) safe = hide(safe);
   for (const value of known) safe = safe.replaceAll(value, MASK);
   for (const [pattern, mask] of PATTERNS) safe = safe.replace(pattern, mask);
   return safe;

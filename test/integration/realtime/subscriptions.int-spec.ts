@@ -1,9 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { connect as connectTcp } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { TranscriptFeed } from '../../../src/realtime/transcript-feed.js';
-import { WorkspaceFurnishing } from '../../../src/workspaces/workspace-furnishing.js';
-import { aPerson, aToken, aWorkspace, Unfurnished, type SomePerson } from '../../support/front-desk.js';
+import { aPerson, aToken, aWorkspace, type SomePerson } from '../../support/front-desk.js';
 import { waitFor } from '../../support/real-server.js';
 import { openSocketOffice, RawClient, refusedUpgrade, upTo, type SocketOffice } from '../../support/socket-office.js';
 
@@ -223,65 +221,6 @@ describe('a run', () => {
       workspace_id: workspace,
     });
     expect(await client.ask('run.subscribe', { run_id: run, after: 9 })).toMatchObject({ payload: { code: 'RESYNC_REQUIRED' } });
-  });
-});
-
-describe('a session', () => {
-  class Transcripts extends TranscriptFeed {
-    readonly entries = new Map<number, number>();
-    lastRev = 0;
-
-    override read(_sessionId: string, afterRev: number, limit: number) {
-      const changed = [...this.entries].filter(([, rev]) => rev > afterRev).sort(([, a], [, b]) => a - b);
-      return Promise.resolve({
-        lastRev: this.lastRev,
-        changes: changed.slice(0, limit).map(([seq, rev]) => ({ rev, at: '2026-01-01T00:00:00.000Z', entry: { seq } })),
-      });
-    }
-    write(seq: number): void {
-      this.entries.set(seq, ++this.lastRev);
-    }
-  }
-
-  it('is unknown where nobody keeps transcripts', async () => {
-    const client = await connect();
-    expect(await client.ask('session.subscribe', { session_id: randomUUID() })).toMatchObject({ payload: { code: 'UNKNOWN_ACTION' } });
-  });
-
-  it('is told of every entry changed since a revision, in its newest form, then live', async () => {
-    const transcripts = new Transcripts();
-    const keeping = await openSocketOffice({
-      providers: [
-        { provide: WorkspaceFurnishing, useClass: Unfurnished },
-        { provide: TranscriptFeed, useValue: transcripts },
-      ],
-    });
-    const ws = await aWorkspace(keeping);
-    const [agent, session] = [randomUUID(), randomUUID()];
-    await keeping.rows(
-      `insert into agent_instances (id, workspace_id, name, handle, role, adapter) values ($1, $2, 'A', 'a', 'worker', 'mock')`,
-      [agent, ws],
-    );
-    await keeping.rows(`insert into task_sessions (id, workspace_id, agent_id, adapter, state) values ($1, $2, $3, 'mock', 'CREATED')`, [
-      session,
-      ws,
-      agent,
-    ]);
-    for (const seq of [1, 2, 3, 2, 2, 4]) transcripts.write(seq);
-    const client = await RawClient.connect(keeping.url, keeping.adminToken);
-    expect(await client.ask('session.subscribe', { session_id: session, after_rev: 1 })).toMatchObject({ payload: { last_seq: 6 } });
-    await client.until(() => client.seqs.at(-1) === 6, 'the last revision');
-    transcripts.write(1);
-    await keeping.unitOfWork.run(ws, async (tx) => tx.nudge('transcript'));
-    await client.until(() => client.seqs.at(-1) === 7, 'the next revision');
-    expect(client.notifications.map(({ action, seq, payload }) => [action, seq, payload])).toEqual([
-      ['session.entry', 3, { seq: 3 }],
-      ['session.entry', 5, { seq: 2 }],
-      ['session.entry', 6, { seq: 4 }],
-      ['session.entry', 7, { seq: 1 }],
-    ]);
-    await keeping.close();
-    expect(await client.gone()).toEqual({ code: 1001, reason: 'the server is closing' });
   });
 });
 
