@@ -39,7 +39,7 @@ export class RunSecrets implements OnApplicationShutdown {
   }
 
   onApplicationShutdown(): void {
-    for (const { release } of this.held.values()) release();
+    for (const held of this.held.values()) held.release();
     this.held.clear();
   }
 }
