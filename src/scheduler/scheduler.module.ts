@@ -6,6 +6,8 @@ import { AdaptersController } from './adapters.controller.js';
 import { AgentConfigs } from './agent-configs.service.js';
 import { BootRecovery } from './boot-recovery.service.js';
 import { ClaimLoop } from './claim-loop.service.js';
+import { DrainController } from './drain.controller.js';
+import { Drain } from './drain.service.js';
 import { LeaseKeeper } from './lease-keeper.service.js';
 import { LiveRunsModule } from './live-runs.module.js';
 import { Persistence } from './persistence.js';
@@ -16,7 +18,7 @@ import { Scheduler } from './scheduler.service.js';
 /** Who runs now: claims, drives, keeps and settles this server's runs. */
 @Module({
   imports: [RunModule, SettlementModule, WorkspaceModule, LiveRunsModule],
-  controllers: [AdaptersController],
-  providers: [AgentConfigs, BootRecovery, ClaimLoop, LeaseKeeper, Persistence, RunDriver, RunMetrics, Scheduler],
+  controllers: [AdaptersController, DrainController],
+  providers: [AgentConfigs, BootRecovery, ClaimLoop, Drain, LeaseKeeper, Persistence, RunDriver, RunMetrics, Scheduler],
 })
 export class SchedulerModule {}
