@@ -131,6 +131,12 @@ const COMPLETE = `
   )
   select g.item_id, r.agent_id from resolved g join runs r on r.id = g.item_id order by g.item_id`;
 
+/** What an owner says its attempt came to; the payload of a failure, as it is stored. */
+export interface AttemptEnd {
+  readonly outcome: 'turn_ended' | 'error' | 'timed_out';
+  readonly payload: string | null;
+}
+
 /** Writes of a run's end that need no decision of their own. All under the locks above. */
 @Injectable()
 export class SettlementRepository {
@@ -248,6 +254,16 @@ export class SettlementRepository {
       [tx.workspaceId, runId, generation, storableJson(result)],
     );
     return kept.length === 1;
+  }
+
+  /** Whether this attempt came to exactly this, and the run as it is now. Null: to something else, or it is open. */
+  async cameTo(tx: Tx, run: SettledRun, { outcome, payload }: AttemptEnd): Promise<{ status: string; generation: number } | null> {
+    const [now] = await tx.query<{ status: string; generation: number }>(
+      `select r.status, r.generation from run_attempts a join runs r on r.id = a.run_id
+        where a.workspace_id = $1 and a.run_id = $2 and a.generation = $3 and a.outcome = $4 and a.error_payload is not distinct from $5`,
+      [tx.workspaceId, run.runId, run.generation, outcome, payload],
+    );
+    return now ?? null;
   }
 
   async postedComment(tx: Tx, runId: string, taskId: string): Promise<boolean> {

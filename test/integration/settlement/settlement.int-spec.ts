@@ -179,8 +179,47 @@ describe('a run’s end', () => {
     const pair = await office.pair(workspaceId);
     const run = await office.started(workspaceId, pair);
     const settled = await Promise.all(Array.from({ length: 10 }, () => office.settlement.settle(run, errorOf(run))));
-    expect(settled.filter((one) => one === 'failed')).toHaveLength(1);
+    // An owner that asks again is told what became of it: whether its first answer was lost with a connection nobody knows.
+    expect(new Set(settled)).toEqual(new Set(['failed']));
     expect((await agentRow(pair.agentId)).consecutive_failures).toBe(1);
+    const told = await office.rows(
+      `select seq from office_events where payload ->> 'wakeup_id' = $1 and payload ->> 'status' = 'failed'`,
+      run.runId,
+    );
+    expect(told).toHaveLength(1);
+  });
+
+  it.each([
+    ['a good end', END, 'completed', 'turn_ended'],
+    ['a time-out', { kind: 'timed_out', payload: '{"kind":"timed_out"}', evidence: null } as unknown as Result, 'timed_out', 'timed_out'],
+  ])(
+    'answers %s again to an owner whose commit was heard and whose connection was lost, and keeps no late result',
+    async (_, result, settled, outcome) => {
+      const run = await office.started(workspaceId, await office.pair(workspaceId));
+      expect(await office.settlement.settle(run, result)).toBe(settled);
+      expect(await office.settlement.settle(run, result)).toBe(settled);
+      expect(await office.row(`select outcome, late_result from run_attempts where run_id = $1`, run.runId)).toEqual({
+        outcome,
+        late_result: null,
+      });
+    },
+  );
+
+  it('writes nothing into a run that was taken away: no launch, no start, no note', async () => {
+    const pair = await office.pair(workspaceId);
+    await office.wake(workspaceId, { agentId: pair.agentId, on: { taskId: pair.taskId } });
+    const [run] = (await office.claim(workspaceId)).claimed;
+    expect(await office.ownership.note(run!, 'session.load_failed', 'warn', {})).toBe(true);
+    await office.change(
+      `update runs set stop_requested_at = now(), stop_requested_reason = 'cancelled_by_person' where id = $1`,
+      run!.runId,
+    );
+    expect(await office.ownership.markLaunched(run!)).toBe('stopping');
+    await office.settlement.settle(run!, { kind: 'interrupted', cause: 'lost_lease' });
+    expect(await office.ownership.markLaunched(run!)).toBe('lost');
+    expect(await office.ownership.markStarted(run!, 'acp-late')).toBe(false);
+    expect(await office.ownership.note(run!, 'session.load_failed', 'warn', {})).toBe(false);
+    expect(await office.rows(`select seq from office_run_events where run_id = $1`, run!.runId)).toHaveLength(1);
   });
 
   it('is fenced: the result of an earlier generation never ends a later one', async () => {
@@ -190,7 +229,7 @@ describe('a run’s end', () => {
     await office.settlement.settle(first!, { kind: 'interrupted', cause: 'host_restart' });
     const [second] = (await office.claim(workspaceId)).claimed;
     expect(await office.settlement.settle(first!, END)).toBe('stale');
-    expect(await office.ownership.markLaunched(first!)).toBe(false);
+    expect(await office.ownership.markLaunched(first!)).toBe('lost');
     expect(await office.row(`select status, generation from runs where id = $1`, second!.runId)).toEqual({
       status: 'running',
       generation: 2,
