@@ -4,6 +4,7 @@ import type { ClaimedRun } from '../../../src/runs/claim.js';
 import type { Result } from '../../../src/settlement/domain/ending.js';
 import { AnOffice } from '../../support/an-office.js';
 import { evidenceOf, failureOf } from '../../support/failing-runs.js';
+import { lockWaits } from '../../support/gate.js';
 
 let office: AnOffice;
 let workspaceId: string;
@@ -220,6 +221,30 @@ describe('a run’s end', () => {
     expect(await office.ownership.markStarted(run!, 'acp-late')).toBe(false);
     expect(await office.ownership.note(run!, 'session.load_failed', 'warn', {})).toBe(false);
     expect(await office.rows(`select seq from office_run_events where run_id = $1`, run!.runId)).toHaveLength(1);
+  });
+
+  it('tells that the agent is idle when its last two runs end at the same moment on two servers', async () => {
+    const agentId = await office.agent(workspaceId, { max_concurrent_sessions: 2 });
+    const runs: ClaimedRun[] = [];
+    for (let n = 0; n < 2; n++) {
+      const taskId = await office.task(workspaceId, { assignee_agent_instance_id: agentId });
+      runs.push(await office.started(workspaceId, { agentId, taskId }));
+    }
+    // Both look, and wait for the agent, before either has ended.
+    const holder = office.db.dataSource.createQueryRunner();
+    await holder.startTransaction();
+    await holder.query(`select from agent_instances where id = $1 for update`, [agentId]);
+    const ends = [office.settlement, office.anotherSettlement()].map((settlement, n) => settlement.settle(runs[n]!, END));
+    await lockWaits(office, 2);
+    await holder.commitTransaction();
+    await holder.release();
+    expect(await Promise.all(ends)).toEqual(['completed', 'completed']);
+    const told = await office.rows<{ status: string }>(
+      `select payload ->> 'status' as status from office_events
+        where action = 'office.agent.updated' and payload ->> 'agent_id' = $1 order by seq`,
+      agentId,
+    );
+    expect(told.map(({ status }) => status)).toEqual(['working', 'idle']);
   });
 
   it('is fenced: the result of an earlier generation never ends a later one', async () => {
