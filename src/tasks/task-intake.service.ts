@@ -44,6 +44,8 @@ export class TaskIntake {
     if (assigneeId !== null) await this.agents.assertAssignable(tx, workspaceId, assigneeId);
     if (parentId !== null && !(await this.tasks.exists(tx, workspaceId, parentId)))
       throw new OfficeError('not_found', { what: 'task', id: parentId });
+    // Held, so that whoever closes one of them meanwhile sees that this task waits for it.
+    await this.tasks.hold(tx, workspaceId, blockerIds);
     const step = await this.workflows.firstStepOfDefault(tx, workspaceId);
 
     const named = await this.tasks.takeNumber(tx, workspaceId);
