@@ -13,6 +13,8 @@ export interface RealServerOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** A folder of an earlier server, to start again on; the caller then removes it. */
   readonly home?: string;
+  /** The network namespace it lives in. */
+  readonly namespace?: string;
 }
 
 export interface Reply<Body> {
@@ -58,8 +60,10 @@ export class RealServer {
 
   /** Starts (again). Resolves when the doors are open. */
   async boot(): Promise<void> {
-    const { databaseUrl, env } = this.options;
-    const child = spawn(process.execPath, [MAIN], {
+    const { databaseUrl, env, namespace } = this.options;
+    const [program, args] =
+      namespace === undefined ? [process.execPath, [MAIN]] : ['ip', ['netns', 'exec', namespace, process.execPath, MAIN]];
+    const child = spawn(program, args, {
       env: {
         PATH: process.env.PATH,
         HOME: this.home,

@@ -23,6 +23,8 @@ export interface FleetOptions {
   readonly databaseUrls: readonly string[];
   readonly size: number;
   readonly env?: Readonly<Record<string, string>>;
+  /** What is different for one of them. */
+  readonly each?: (n: number) => { readonly namespace: string; readonly env: Readonly<Record<string, string>> };
 }
 
 /** Several servers on one database, spoken to as a person does: whichever answers. */
@@ -32,7 +34,7 @@ export class Fleet {
 
   private constructor(readonly servers: readonly RealServer[]) {}
 
-  static async open({ databaseUrls, size, env = {} }: FleetOptions): Promise<Fleet> {
+  static async open({ databaseUrls, size, env = {}, each }: FleetOptions): Promise<Fleet> {
     const options = Array.from({ length: size }, (_, n): RealServerOptions => ({
       databaseUrl: databaseUrls[n % databaseUrls.length]!,
       env: {
@@ -41,7 +43,9 @@ export class Fleet {
         OFFICE_MAX_EXECUTIONS: '4',
         OFFICE_LOG_LEVEL: 'info',
         ...env,
+        ...each?.(n).env,
       },
+      ...(each === undefined ? {} : { namespace: each(n).namespace }),
     }));
     // The first migrates nothing (the database is a clone), but it makes the first admin.
     const first = await RealServer.start(options[0]!);
@@ -129,7 +133,7 @@ export const hostIdOf = (server: RealServer): string => readFileSync(join(server
 
 /** The value of a metric without labels, or with these. */
 export async function metricOf(server: RealServer, name: string): Promise<number> {
-  const text = await (await fetch(`${server.url}/metrics`)).text();
+  const text = await (await fetch(`${server.url}/metrics`, { headers: { authorization: `Bearer ${server.token}` } })).text();
   const values = text
     .split('\n')
     .filter((line) => line.startsWith(`${name} `) || line.startsWith(`${name}{`))
