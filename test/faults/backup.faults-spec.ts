@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Fleet, FLEET_TOKEN, LEASE_SEC } from '../support/faults/fleet.js';
+import { Fleet, FLEET_TOKEN, hostIdOf, LEASE_SEC } from '../support/faults/fleet.js';
 import { binariesOf, OwnPostgres } from '../support/faults/own-postgres.js';
 import { report, SEED } from '../support/faults/report.js';
 import { FINE, hire, Workload, type Staff } from '../support/faults/workload.js';
@@ -101,7 +101,6 @@ describe(`a backup of an office, seed ${SEED}`, () => {
   );
 
   it('of one at rest restores to equal counts and equal rows', async () => {
-    // One turn is under way for ever, to be resumed elsewhere; everything else comes to rest.
     for (const { id } of staff.agents) await fleet.ask(`POST /agents/${id}/pause`, {});
     await waitFor(async () => (await db.query(`select from runs where status = 'running'`)).rowCount === 0, 30_000, 'the turns to end');
     for (const server of fleet.servers) await server.end('SIGTERM');
@@ -142,7 +141,8 @@ describe(`a backup of an office, seed ${SEED}`, () => {
       server = await RealServer.start({
         databaseUrl: url,
         home,
-        env: { OFFICE_ADMIN_TOKEN: FLEET_TOKEN, OFFICE_LEASE_SEC: String(LEASE_SEC) },
+        // Its agents keep their conversations in their home.
+        env: { OFFICE_ADMIN_TOKEN: FLEET_TOKEN, OFFICE_LEASE_SEC: String(LEASE_SEC), HOME: fleet.servers[0]!.home },
       });
       expect((await server.must<{ items: { name: string }[] }>(`GET /workspaces/${staff.workspaces[0]!}/secrets`)).items).toMatchObject([
         { name: 'KEY' },
@@ -158,6 +158,23 @@ describe(`a backup of an office, seed ${SEED}`, () => {
         async () => (await restored.query(`select from runs where task_id = $1 and status = 'completed'`, [taskId])).rowCount === 1,
         20_000,
         'new work to be done',
+      );
+      // A conversation from before goes on where it was.
+      const { rows: begun } = await restored.query<{ task_id: string; agent_id: string; acp: string; turns: number }>(
+        `select s.task_id, s.agent_id, s.acp_session_id as acp, s.turns from task_sessions s join task_folders f on f.task_id = s.task_id
+           join tasks t on t.id = s.task_id
+          where s.state = 'IDLE' and s.turns > 0 and f.host_id = $1 and t.state not in ('DONE', 'CANCELLED') limit 1`,
+        [hostIdOf(fleet.servers[0]!)],
+      );
+      const { task_id, agent_id, acp, turns } = begun[0]!;
+      await server.must(`PATCH /tasks/${task_id}`, { description: FINE });
+      await server.must(`POST /agents/${agent_id}/runs`, { task_id });
+      await waitFor(
+        async () =>
+          (await restored.query(`select from task_sessions where acp_session_id = $1 and turns > $2 and state = 'IDLE'`, [acp, turns]))
+            .rowCount === 1,
+        20_000,
+        'the conversation to go on',
       );
       await server.end('SIGTERM');
       rmSync(home, { recursive: true, force: true });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 
 const MAIN = join(import.meta.dirname, '..', '..', 'dist', 'src', 'main.js');
-const READY_MS = 30_000;
+const READY_MS = 60_000;
 
 export interface RealServerOptions {
   /** Unset: the embedded PostgreSQL. */
@@ -93,7 +93,9 @@ export class RealServer {
       },
       READY_MS,
       'the office to open',
-    );
+    ).catch((error: Error) => {
+      throw new Error(`${error.message}: ${this.log.slice(from).join('\n')}`);
+    });
     this.url = (JSON.parse(opened) as { url: string }).url;
     this.token = this.options.env?.OFFICE_ADMIN_TOKEN ?? readFileSync(join(this.dataDir, 'admin-token'), 'utf8').trim();
   }

@@ -83,7 +83,8 @@ export class Fleet {
       const reply = server.alive ? await this.once<Body>(server, route, body, key) : null;
       const again = reply === null || reply.status === 503 || (reply.body as { code?: string } | undefined)?.code === 'in_progress';
       if (!again) {
-        if (reply.status >= 500) this.complaints.push(`${route}: ${reply.status} ${JSON.stringify(reply.body)}`);
+        if (reply.status >= 500)
+          this.complaints.push(`${route}: ${reply.status} ${JSON.stringify(reply.body)} ${whyIn(server, reply.body)}`);
         return reply;
       }
       if (performance.now() > until) throw new Error(`nobody answers ${route}`);
@@ -127,6 +128,10 @@ export class Fleet {
     }
   }
 }
+
+/** The line in which the server says what was wrong. */
+const whyIn = ({ log }: RealServer, body: unknown): string =>
+  log.findLast((line) => line.includes(String((body as { request_id?: string } | undefined)?.request_id))) ?? '';
 
 /** A host's id is in its data dir. */
 export const hostIdOf = (server: RealServer): string => readFileSync(join(server.dataDir, 'state', 'host-id'), 'utf8').trim();
