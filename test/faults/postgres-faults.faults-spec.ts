@@ -10,7 +10,7 @@ import { violations } from '../support/faults/invariants.js';
 import { OwnPostgres, type OwnPostgresOptions } from '../support/faults/own-postgres.js';
 import { ProcessWatch } from '../support/faults/process-watch.js';
 import { report, SEED } from '../support/faults/report.js';
-import { hire, seeToEverything, Workload, type Staff } from '../support/faults/workload.js';
+import { FINE, hire, seeToEverything, Workload, type Staff } from '../support/faults/workload.js';
 import { faults, seeded, waitFor } from '../support/real-server.js';
 
 /** A server may say so many lines a minute while its database is in trouble, besides what it says of its work. */
@@ -68,6 +68,10 @@ class Scene {
 
   /** Everything goes on by itself, and nothing is wrong in the end. */
   async goesOn(what: string, facts: Record<string, unknown> = {}): Promise<void> {
+    for (const { id, workspaceId } of this.staff.agents) {
+      await this.fleet.must(`POST /agents/${id}/unpause`, {});
+      await this.fleet.must(`POST /workspaces/${workspaceId}/tasks`, { title: 'after', description: FINE, assignee_agent_instance_id: id });
+    }
     const done = async (): Promise<number> => (await this.db.query(`select from runs where status = 'completed'`)).rowCount!;
     const before = await done();
     await waitFor(async () => (await done()) > before + 3, 60_000, 'work to go on');
@@ -123,25 +127,24 @@ describe(`a PostgreSQL in trouble, seed ${SEED}`, () => {
   it('out of connections', async () => {
     const { postgres, db } = await open({ settings: { max_connections: 60 } });
     const hoarded: pg.Client[] = [];
-    const hoard = async (): Promise<void> => {
-      for (;;) {
-        const client = new pg.Client({ connectionString: postgres.urlOf('postgres') });
-        client.on('error', () => undefined);
-        try {
-          await client.connect();
-          hoarded.push(client);
-        } catch {
-          return;
-        }
-      }
+    const hoardOne = async (): Promise<void> => {
+      const client = new pg.Client({ connectionString: postgres.urlOf('postgres') });
+      client.on('error', () => undefined);
+      await client.connect().then(
+        () => void hoarded.push(client),
+        () => undefined,
+      );
     };
-    await hoard();
-    // What the servers hold already goes on working; what they need besides is refused.
-    await db
-      .query(`select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'agent-office%'`)
-      .catch(() => undefined);
-    await hoard();
-    await scene!.red();
+    // What the servers hold goes, and whatever comes free is taken before they can ask for it.
+    await waitFor(
+      async () => {
+        await db.query(`select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'agent-office%'`);
+        await Promise.all(Array.from({ length: 60 }, hoardOne));
+        return (await scene!.readiness()).every((status) => status === 503);
+      },
+      30_000,
+      'readiness to go red',
+    );
     await pause(faults(60) * 500);
     await Promise.all(hoarded.map((client) => client.end().catch(() => undefined)));
     await scene!.green();
@@ -183,14 +186,14 @@ describe(`a PostgreSQL in trouble, seed ${SEED}`, () => {
       return;
     }
     try {
-      const { db } = await open({ home: mount, settings: { max_wal_size: '64MB', min_wal_size: '32MB' } });
+      const { db, postgres } = await open({ home: mount, settings: { max_wal_size: '64MB', min_wal_size: '32MB' } });
       const ballast = join(mount, 'ballast');
+      await scene!.load.stop();
       try {
         writeFileSync(ballast, Buffer.alloc(400 * 1024 * 1024));
       } catch {
         // That was the point.
       }
-      await scene!.load.stop();
       const refused = await waitFor(
         async () => {
           const [agent] = scene!.staff.agents;
@@ -207,10 +210,16 @@ describe(`a PostgreSQL in trouble, seed ${SEED}`, () => {
       expect(refused).toBe('database_unavailable');
       await pause(faults(60) * 500);
       rmSync(ballast);
-      await waitFor(async () => (await db.query('select 1').catch(() => null)) !== null, 30_000, 'the database to answer');
+      // A PostgreSQL that cannot write its log gives up; whoever runs it starts it again.
+      await waitFor(
+        async () => {
+          if (postgres.gone) await postgres.startAgain();
+          return (await db.query('select 1').catch(() => null)) !== null;
+        },
+        30_000,
+        'the database to answer',
+      );
       await scene!.green();
-      const { tasks } = scene!.load;
-      for (const task of tasks.slice(0, 6)) await scene!.fleet.ask(`POST /tasks/${task.id}/comments`, { body: 'go on' });
       await scene!.goesOn('disk full');
     } finally {
       await scene?.close();

@@ -4,7 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 
-const MAIN = join(import.meta.dirname, '..', '..', 'dist', 'src', 'main.js');
+const ROOT = join(import.meta.dirname, '..', '..');
+/** What `npm start` ends in, flags and all. */
+const PROGRAM = /exec node (.+)$/.exec(JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).scripts.start)![1]!.split(' ');
+/** Patient: the machine may have other things to do. */
 const READY_MS = 60_000;
 
 export interface RealServerOptions {
@@ -61,9 +64,10 @@ export class RealServer {
   /** Starts (again). Resolves when the doors are open. */
   async boot(): Promise<void> {
     const { databaseUrl, env, namespace } = this.options;
-    const [program, args] =
-      namespace === undefined ? [process.execPath, [MAIN]] : ['ip', ['netns', 'exec', namespace, process.execPath, MAIN]];
+    const own = [process.execPath, ...PROGRAM];
+    const [program, ...args] = (namespace === undefined ? own : ['ip', 'netns', 'exec', namespace, ...own]) as [string, ...string[]];
     const child = spawn(program, args, {
+      cwd: ROOT,
       env: {
         PATH: process.env.PATH,
         HOME: this.home,

@@ -66,6 +66,16 @@ export class OwnPostgres {
     return new OwnPostgres(base, port, start, await start(), home === undefined);
   }
 
+  /** It has ended by itself, or been ended. */
+  get gone(): boolean {
+    try {
+      process.kill(this.pid, 0);
+      return false;
+    } catch {
+      return true;
+    }
+  }
+
   get pid(): number {
     return this.postmaster.pid!;
   }
