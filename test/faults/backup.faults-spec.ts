@@ -10,7 +10,7 @@ import { binariesOf, OwnPostgres } from '../support/faults/own-postgres.js';
 import { report, SEED } from '../support/faults/report.js';
 import { FINE, hire, Workload, type Staff } from '../support/faults/workload.js';
 import { cloneDatabase } from '../support/office-db.js';
-import { faults, mockScript, RealServer, seeded, waitFor } from '../support/real-server.js';
+import { faults, RealServer, seeded, waitFor } from '../support/real-server.js';
 
 const LOAD_MS = faults(60) * 1_000;
 const folder = mkdtempSync(join(tmpdir(), 'office-backup-'));

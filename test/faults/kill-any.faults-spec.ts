@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import pg from 'pg';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -7,9 +8,19 @@ import { ProcessWatch } from '../support/faults/process-watch.js';
 import { report, SEED } from '../support/faults/report.js';
 import { hire, seeToEverything, Workload } from '../support/faults/workload.js';
 import { cloneDatabase } from '../support/office-db.js';
-import { faults, processesWith, seeded, type RealServer } from '../support/real-server.js';
+import { faults, seeded, type RealServer } from '../support/real-server.js';
 
 const KILLS = faults(200);
+
+/** Processes that were told this data dir: a supervisor's argument is its record there. */
+const supervisorsOf = (dataDir: string): string[] =>
+  readdirSync('/proc').filter((pid) => {
+    try {
+      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes(dataDir);
+    } catch {
+      return false;
+    }
+  });
 
 let database: Awaited<ReturnType<typeof cloneDatabase>>;
 let db: pg.Pool;
@@ -20,13 +31,9 @@ beforeAll(async () => {
   fleet = await Fleet.open({ databaseUrls: [database.url], size: 4 });
 });
 afterAll(async () => {
-  const homes = fleet?.servers.map(({ home }) => home) ?? [];
   await fleet?.dispose();
   await db?.end();
   await database?.drop();
-  // Neither agents nor supervisors outlive their servers by much.
-  await pause(100);
-  expect(homes.flatMap((home) => processesWith(`HOME=${home}`))).toEqual([]);
 });
 
 describe(`kill -9 of a random server of 4, ${KILLS} times, seed ${SEED}`, () => {
@@ -63,6 +70,9 @@ describe(`kill -9 of a random server of 4, ${KILLS} times, seed ${SEED}`, () => 
       ]);
       expect(lost.rows, 'wakes that were promised').toEqual([]);
       expect([...watch.doubled, ...(await violations(db, fleet, staff))]).toEqual([]);
+      // Neither agents nor supervisors outlive their servers.
+      for (const server of fleet.servers) await server.end('SIGTERM');
+      expect(fleet.servers.flatMap(({ dataDir }) => supervisorsOf(dataDir))).toEqual([]);
     },
     240_000 + KILLS * 4_000,
   );

@@ -66,8 +66,8 @@ class Scene {
     return waitFor(async () => (await this.readiness()).every((status) => status === 200), 40_000, 'readiness to come back');
   }
 
-  /** Everything goes on by itself, and nothing is wrong in the end. */
-  async goesOn(what: string, facts: Record<string, unknown> = {}): Promise<void> {
+  /** Everything goes on by itself. Answers what is wrong in the end. */
+  async goesOn(what: string, facts: Record<string, unknown> = {}): Promise<string[]> {
     for (const { id, workspaceId } of this.staff.agents) {
       await this.fleet.must(`POST /agents/${id}/unpause`, {});
       await this.fleet.must(`POST /workspaces/${workspaceId}/tasks`, { title: 'after', description: FINE, assignee_agent_instance_id: id });
@@ -80,10 +80,12 @@ class Scene {
     await this.load.stop();
     await seeToEverything(this.fleet, this.staff, 90_000);
     this.watch.stop();
-    expect(this.fleet.servers.map(({ alive }) => alive)).toEqual([true, true]);
-    for (const lines of said) expect(lines.length, lines.slice(0, 20).join('\n')).toBeLessThan(LINES_A_MINUTE * Math.max(1, minutes));
+    const dead = this.fleet.servers.filter(({ alive }) => !alive).map(() => 'a server ended');
+    const loud = said
+      .filter((lines) => lines.length >= LINES_A_MINUTE * Math.max(1, minutes))
+      .map((lines) => `${lines.length} lines in ${minutes.toFixed(1)} minutes, such as ${lines.slice(0, 10).join(' ')}`);
     await report(what, this.db, { ...facts, log_lines: said.map(({ length }) => length), answers: Object.fromEntries(this.load.answers) });
-    expect([...this.watch.doubled, ...(await violations(this.db, this.fleet, this.staff))]).toEqual([]);
+    return [...dead, ...loud, ...this.watch.doubled, ...(await violations(this.db, this.fleet, this.staff))];
   }
 
   async close(): Promise<void> {
@@ -111,7 +113,7 @@ describe(`a PostgreSQL in trouble, seed ${SEED}`, () => {
       await scene!.green();
       await pause(1_500);
     }
-    await scene!.goesOn('PostgreSQL killed -9', { kills: faults(20) });
+    expect(await scene!.goesOn('PostgreSQL killed -9', { kills: faults(20) })).toEqual([]);
   });
 
   it(`stopped for ${faults(60)} s`, async () => {
@@ -121,7 +123,7 @@ describe(`a PostgreSQL in trouble, seed ${SEED}`, () => {
     await pause(faults(60) * 1_000);
     await postgres.startAgain();
     await scene!.green();
-    await scene!.goesOn('PostgreSQL stopped', { seconds: faults(60) });
+    expect(await scene!.goesOn('PostgreSQL stopped', { seconds: faults(60) })).toEqual([]);
   });
 
   it('out of connections', async () => {
@@ -148,7 +150,7 @@ describe(`a PostgreSQL in trouble, seed ${SEED}`, () => {
     await pause(faults(60) * 500);
     await Promise.all(hoarded.map((client) => client.end().catch(() => undefined)));
     await scene!.green();
-    await scene!.goesOn('out of connections', { hoarded: hoarded.length });
+    expect(await scene!.goesOn('out of connections', { hoarded: hoarded.length })).toEqual([]);
   });
 
   it('that finds deadlocks and fails to serialize', async () => {
@@ -171,7 +173,7 @@ describe(`a PostgreSQL in trouble, seed ${SEED}`, () => {
     expect(rows[0]!.n).toBeGreaterThan(50);
     expect(await scene!.readiness()).toEqual([200, 200]);
     await db.query(`drop function fault cascade; drop sequence fault_count`);
-    await scene!.goesOn('deadlocks and serialization failures', { statements: rows[0]!.n });
+    expect(await scene!.goesOn('deadlocks and serialization failures', { statements: rows[0]!.n })).toEqual([]);
     // Four tries are enough for one in a dozen; nobody was told of any.
     expect([...scene!.load.answers.keys()].filter((answer) => / 5\d\d$/.test(answer))).toEqual([]);
   });
@@ -220,7 +222,7 @@ describe(`a PostgreSQL in trouble, seed ${SEED}`, () => {
         'the database to answer',
       );
       await scene!.green();
-      await scene!.goesOn('disk full');
+      expect(await scene!.goesOn('disk full')).toEqual([]);
     } finally {
       await scene?.close();
       scene = undefined;
