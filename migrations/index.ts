@@ -11,6 +11,7 @@ import { Usage1796000000141 } from './1796000000141-usage.js';
 import { PermissionRequests1796000000150 } from './1796000000150-permission-requests.js';
 import { AgentUsers1796000000151 } from './1796000000151-agent-users.js';
 import { Transcript1796000000110 } from './1796000000110-transcript.js';
+import { DrainDeadline1796000000160 } from './1796000000160-drain-deadline.js';
 
 /** Every migration, oldest first, by hand: a glob would load nothing, quietly, wherever TypeScript is not compiled ahead. */
 export const migrations = [
@@ -27,4 +28,5 @@ export const migrations = [
   PermissionRequests1796000000150,
   AgentUsers1796000000151,
   Transcript1796000000110,
+  DrainDeadline1796000000160,
 ];

@@ -1,6 +1,9 @@
 import { defineConfig } from 'vitest/config';
 
-/** Three rings: rules (no I/O), rooms against real PostgreSQL, the office through its front door with real processes. */
+/**
+ * Four rings: rules (no I/O), rooms against real PostgreSQL, the office through its front door with real processes, and several
+ * offices under every fault there is.
+ */
 const shared = {
   pool: 'forks',
   testTimeout: 30_000,
@@ -34,6 +37,16 @@ export default defineConfig({
           include: ['test/e2e/**/*.e2e-spec.ts'],
           globalSetup: ['./test/support/global-setup.ts'],
           testTimeout: 120_000,
+        },
+      },
+      {
+        test: {
+          ...shared,
+          name: 'faults',
+          include: ['test/faults/**/*.faults-spec.ts'],
+          globalSetup: ['./test/support/global-setup.ts'],
+          testTimeout: 300_000,
+          hookTimeout: 120_000,
         },
       },
     ],

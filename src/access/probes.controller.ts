@@ -29,9 +29,9 @@ export class ProbesController {
   @ApiOkResponse({ type: ReadyView })
   @ApiServiceUnavailableResponse({ type: ReadyView })
   async ready(@Res({ passthrough: true }) reply: FastifyReply): Promise<ReadyView> {
-    const { ready, checks } = await this.readiness.report();
+    const { ready, checks, draining } = await this.readiness.report();
     reply.status(ready ? HttpStatus.OK : HttpStatus.SERVICE_UNAVAILABLE);
-    return { status: ready ? 'ok' : 'unavailable', checks: { ...checks } };
+    return { status: ready ? 'ok' : 'unavailable', checks: { ...checks }, draining };
   }
 
   @Get('metrics')

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { AgentReadings, type AgentReading } from '../agents/agent-readings.js';
 import type { Reading } from '../platform/database/reading.js';
-import { IS_LIVE, LIVE_SESSIONS } from '../sessions/live-session.sql.js';
+import { liveSessionsOf } from '../sessions/live-session.sql.js';
 import { usageSql } from '../workspaces/usage.sql.js';
 import type { UsageView } from '../workspaces/usage.view.js';
 import { OPEN_FAILURE } from './open-items.sql.js';
@@ -20,7 +20,7 @@ interface Row {
 const READ = `
   select a.id as agent_id,
          (select count(*)::int from runs r where r.workspace_id = a.workspace_id and r.agent_id = a.id and ${OPEN_FAILURE}) as open_failures,
-         (select count(*)::int from ${LIVE_SESSIONS} where session.agent_id = a.id and ${IS_LIVE}) as live_sessions,
+         ${liveSessionsOf('a.id')} as live_sessions,
          last.id as run_id, last.status as run_status, last.failure_kind, last.finished_at,
          extract(epoch from now() - last.finished_at)::float8 as finished_seconds_ago
     from agent_instances a

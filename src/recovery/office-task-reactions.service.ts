@@ -84,6 +84,7 @@ export class OfficeTaskReactions extends TaskReactions {
   }
 
   override async closed(tx: Tx, task: ChangedTask, how: Closing, actor: Actor): Promise<void> {
+    await this.holdNeighbours(tx, task.id);
     await this.stops.cancelWaiting(tx, { taskId: task.id }, how === 'deleted' ? 'task_not_found' : 'task_terminal');
     // A task that is done lets the turn that did it finish.
     if (how !== 'done') {
@@ -112,6 +113,16 @@ export class OfficeTaskReactions extends TaskReactions {
   private async wake(tx: Tx, task: { readonly id: string }, agentId: string, reason: WakeReason, actor: Actor): Promise<void> {
     if (actor.kind === 'agent' && actor.id === agentId) return;
     await this.wakes.wake(tx, { agentId, on: { taskId: task.id }, reason, actor });
+  }
+
+  /** Tasks come before runs, sessions and agents, those of others too. Whoever closes a task from its own row on holds them already. */
+  private async holdNeighbours(tx: Tx, taskId: string): Promise<void> {
+    await tx.query(
+      `select id from tasks where workspace_id = $1 and id in (
+         select task_id from task_blockers where blocker_id = $2 union select parent_id from tasks where id = $2)
+        order by id for no key update`,
+      [tx.workspaceId, taskId],
+    );
   }
 
   /** The dependents are locked first: of two blockers that end at once, the second sees that the first has ended. */

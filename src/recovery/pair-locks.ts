@@ -24,8 +24,6 @@ export interface HeldAgent {
   readonly pauseReason: string | null;
   readonly pauseSource: 'auto' | 'person' | null;
   readonly currentPauseId: string | null;
-  readonly consecutiveFailures: number;
-  readonly liveRuns: number;
 }
 
 /** Everything that a recovery of these pairs may touch, held until the end of the transaction. */
@@ -35,9 +33,7 @@ export interface Held {
   agent(agentId: string): HeldAgent;
 }
 
-const AGENT = `id, name, lifecycle, pause_reason as "pauseReason", pause_source as "pauseSource", current_pause_id as "currentPauseId",
-  consecutive_failures as "consecutiveFailures",
-  (select count(*)::int from runs x where x.agent_id = agent_instances.id and x.status = 'running') as "liveRuns"`;
+const AGENT = `id, name, lifecycle, pause_reason as "pauseReason", pause_source as "pauseSource", current_pause_id as "currentPauseId"`;
 
 /**
  * Takes the locks of many pairs in the order that holds everywhere: all tasks by id, then runs, sessions and agents, each by

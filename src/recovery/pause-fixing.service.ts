@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import { AgentService } from '../agents/agent.service.js';
-import { statusOf } from '../agents/domain/agent-status.js';
 import { Dismissals, tellPause, type PauseEpisode } from '../inbox/dismissals.service.js';
 import type { Tx } from '../platform/database/tx.js';
 import { OfficeError } from '../platform/errors/office-error.js';
@@ -65,12 +64,7 @@ export class PauseFixing implements Fixing {
     await this.dismissals.dismiss(tx, this.kind, episode.id, { userId });
     tx.nudge('work');
     tellPause(tx, episode, 'resolved');
-    tx.emit('office.agent.updated', {
-      agent_id: agent.id,
-      status: statusOf({ lifecycle: agent.lifecycle, pauseSource: null, liveSessions: agent.liveRuns }),
-      pause_reason: null,
-      consecutive_failures: 0,
-    });
+    await this.agents.tellStanding(tx, tx.workspaceId!, agent.id);
   }
 }
 

@@ -196,10 +196,10 @@ const WRITE_CLAIMS = `
            error_message = null, error_summary = null, error_code = null, error_class = null, retry_after = null,
            session_id = c.session_id, capabilities = c.capabilities, input_snapshot = c.input_snapshot
       from c where r.workspace_id = $1 and r.id = any($6::uuid[]) and r.id = c.run_id and r.status in ('queued', 'scheduled_retry')
-    returning r.id, r.generation
+    returning r.id, r.generation, r.claimed_at
   ), attempts as (
-    insert into run_attempts (run_id, generation, workspace_id, host_id, boot_id, execution_id)
-    select id, generation, $1, $2, $3, gen_random_uuid() from claimed
+    insert into run_attempts (run_id, generation, workspace_id, host_id, boot_id, execution_id, claimed_at)
+    select id, generation, $1, $2, $3, gen_random_uuid(), claimed_at from claimed
     returning run_id, generation, execution_id
   )
   select run_id, generation, execution_id from attempts`;

@@ -13,6 +13,9 @@ export interface Owner {
   readonly leaseSec: number;
 }
 
+/** `stopping`: somebody wants it stopped. `lost`: it is not this owner's any more. */
+export type LaunchVerdict = 'launched' | 'stopping' | 'lost';
+
 const MARK_LAUNCHED = `
   with mine as materialized (
     select id from runs where id = any($1::uuid[]) order by id for no key update
@@ -51,7 +54,7 @@ const MARK_STARTED = `
 /** What the owner of a running run writes while it works. Every statement names the generation: a stale one changes nothing. */
 @Injectable()
 export class RunOwnership {
-  private readonly launches = new Batches<ClaimedRun, boolean>(
+  private readonly launches = new Batches<ClaimedRun, LaunchVerdict>(
     (runs) => this.launchAll(runs),
     50,
     ({ runId }) => runId,
@@ -59,25 +62,36 @@ export class RunOwnership {
 
   constructor(private readonly unitOfWork: UnitOfWork) {}
 
-  /** Committed before anything is spawned. False: a stop was asked for, or the run is no longer ours; launch nothing. */
-  markLaunched(run: ClaimedRun): Promise<boolean> {
+  /** Committed before anything is spawned: launch nothing unless it answers `launched`. */
+  markLaunched(run: ClaimedRun): Promise<LaunchVerdict> {
     return this.launches.ask(run);
   }
 
-  private async launchAll(runs: readonly ClaimedRun[]): Promise<boolean[]> {
+  private async launchAll(runs: readonly ClaimedRun[]): Promise<LaunchVerdict[]> {
     const launched = await this.unitOfWork.statement<{ run_id: string }>(MARK_LAUNCHED, [
       runs.map(({ runId }) => runId),
       runs.map(({ generation }) => generation),
     ]);
-    const ours = new Set(launched.map(({ run_id }) => run_id));
-    return runs.map(({ runId }) => ours.has(runId));
+    const begun = new Set(launched.map(({ run_id }) => run_id));
+    const stopping = begun.size === runs.length ? new Set<string>() : await this.stillOurs(runs);
+    return runs.map(({ runId }) => (begun.has(runId) ? 'launched' : stopping.has(runId) ? 'stopping' : 'lost'));
   }
 
-  /** The conversation is there and has been told its prompt: from here on a resume returns to it. */
-  async markStarted(run: ClaimedRun, acpSessionId: string): Promise<void> {
-    await this.unitOfWork.run(run.workspaceId, async (tx) => {
-      if (!(await this.recordStart(tx, run, acpSessionId))) return;
+  private async stillOurs(runs: readonly ClaimedRun[]): Promise<Set<string>> {
+    const ours = await this.unitOfWork.read<{ id: string }>(
+      `select r.id from runs r join unnest($1::uuid[], $2::int[]) as l(id, generation) on l.id = r.id and l.generation = r.generation
+        where r.status = 'running'`,
+      [runs.map(({ runId }) => runId), runs.map(({ generation }) => generation)],
+    );
+    return new Set(ours.map(({ id }) => id));
+  }
+
+  /** The conversation is there and has been told its prompt: from here on a resume returns to it. False: the run is not ours any more. */
+  async markStarted(run: ClaimedRun, acpSessionId: string): Promise<boolean> {
+    return this.unitOfWork.run(run.workspaceId, async (tx) => {
+      if (!(await this.recordStart(tx, run, acpSessionId))) return false;
       tx.emit('office.task.session.updated', { session_id: run.sessionId, task_id: run.taskId, state: 'RUNNING' });
+      return true;
     });
   }
 
@@ -87,9 +101,17 @@ export class RunOwnership {
     return started.length === 1;
   }
 
-  /** A line in the run's own log, in a transaction of its own. */
-  note(run: ClaimedRun, eventType: string, level: 'info' | 'warn' | 'error', payload: object): Promise<void> {
-    return this.unitOfWork.run(run.workspaceId, (tx) => noteRun(tx, run.runId, eventType, level, payload));
+  /** A line in the run's own log, in a transaction of its own. False: the run is not ours any more, and nothing is written. */
+  note(run: ClaimedRun, eventType: string, level: 'info' | 'warn' | 'error', payload: object): Promise<boolean> {
+    return this.unitOfWork.run(run.workspaceId, async (tx) => {
+      const ours = await tx.query(
+        `select from runs where workspace_id = $1 and id = $2 and generation = $3 and status = 'running' for no key update`,
+        [tx.workspaceId, run.runId, run.generation],
+      );
+      if (ours.length === 0) return false;
+      await noteRun(tx, run.runId, eventType, level, payload);
+      return true;
+    });
   }
 
   /**

@@ -21,7 +21,9 @@ export interface WaitingOnPlace {
 // clock_timestamp(), because whoever has just queued a run asks in the same transaction, whose now() is older than the run.
 export function waitingOnSql({ leaseSec, host, busyTasks }: WaitingOnPlace): string {
   const live = `h.last_seen_at > now() - make_interval(secs => ${leaseSec})`;
-  const eligible = `${live} and not h.draining and (r.folder_host is null or r.folder_host = h.id)${host === null ? '' : ` and h.id = ${host}`}`;
+  const fits = `${live} and (r.folder_host is null or r.folder_host = h.id)${host === null ? '' : ` and h.id = ${host}`}`;
+  // A host that drains has what it takes, only no room any more.
+  const eligible = `${fits} and not h.draining`;
   const folderElsewhere = host === null ? 'false' : `r.folder_host is distinct from ${host}`;
   return `case
     when w.stopped_at is not null or w.archived_at is not null then 'workspace_stopped'
@@ -44,7 +46,7 @@ export function waitingOnSql({ leaseSec, host, busyTasks }: WaitingOnPlace): str
     when r.folder_host is not null and (${folderElsewhere} or not exists (select from hosts h where h.id = r.folder_host and ${live}))
       then 'host_offline'
     when not exists (
-      select from hosts h where ${eligible} and (a.adapter_config ? 'command' or a.adapter = any(h.adapters)))
+      select from hosts h where ${fits} and (a.adapter_config ? 'command' or a.adapter = any(h.adapters)))
       then 'adapter_missing'
     when ${PROVIDER_LIMITED} then 'provider_limited'
     when r.due_at > clock_timestamp() then 'retry_scheduled'

@@ -16,7 +16,7 @@ import { LaunchPreparation } from './launch-preparation.service.js';
 import { LiveRuns } from './live-runs.js';
 import { PermissionKeeper } from './permission-keeper.service.js';
 import { Persistence } from './persistence.js';
-import { RunMetrics } from './run-metrics.js';
+import { RunMetrics, type StaleWrite } from './run-metrics.js';
 import { StartRecord } from './start-record.js';
 
 interface Ended {
@@ -74,8 +74,9 @@ export class RunDriver {
     let launched = false;
     try {
       const spec = await this.preparation.prepare(run, transcript);
-      const ours = await this.persistence.untilHeard(() => this.ownership.markLaunched(run));
-      if (!ours) return { result: { kind: 'stopped', reason: 'stopped before the launch' } };
+      const verdict = await this.persistence.untilHeard(() => this.ownership.markLaunched(run));
+      if (verdict === 'lost') this.metrics.stale('launch');
+      if (verdict !== 'launched') return { result: { kind: 'stopped', reason: 'stopped before the launch' } };
       launched = true;
       await this.runtime.launch(spec);
       return await this.watch(run, transcript);
@@ -94,9 +95,7 @@ export class RunDriver {
       await transcript.take(event);
       if (event.type === 'outcome') return { result: this.resultBy(event.outcome), unrecordedStart: await start?.orLeaveIt() };
       if (event.type !== 'session_ready') continue;
-      start = new StartRecord(event.acpSessionId, () =>
-        this.persistence.untilHeard(() => this.ownership.markStarted(run, event.acpSessionId)),
-      );
+      start = new StartRecord(event.acpSessionId, () => this.asOwner('start', () => this.ownership.markStarted(run, event.acpSessionId)));
       if (event.loadFailure !== null) await this.noteLoadFailure(run, event.loadFailure);
     }
     throw new Error('the execution ended without an outcome');
@@ -110,7 +109,7 @@ export class RunDriver {
   /** A side note: when it cannot be written the turn goes on all the same. */
   private async noteLoadFailure(run: ClaimedRun, error: string): Promise<void> {
     try {
-      await this.persistence.untilHeard(() =>
+      await this.asOwner('note', () =>
         this.ownership.note(run, 'session.load_failed', 'warn', {
           acp_session_id: run.acpSessionId,
           error: maskText(this.secrets.of(run), error),
@@ -119,6 +118,11 @@ export class RunDriver {
     } catch (problem) {
       this.logger.error({ ...namesOf(run), err: problem }, 'note of a run could not be written');
     }
+  }
+
+  /** A write that only the owner may make: one that comes too late changes nothing and is counted (contract 4). */
+  private async asOwner(what: StaleWrite, write: () => Promise<boolean>): Promise<void> {
+    if (!(await this.persistence.untilHeard(write))) this.metrics.stale(what);
   }
 
   /** A result that the database will not take (a bug of ours) must not leave the run running: it fails with that as its reason. */

@@ -4,11 +4,13 @@ import { Metrics } from '../platform/metrics/metrics.js';
 import type { Result, Settled } from '../settlement/domain/ending.js';
 import { LiveRuns } from './live-runs.js';
 
+export type StaleWrite = 'launch' | 'start' | 'note' | 'settle';
+
 /** What operators watch of the runs of this server. */
 @Injectable()
 export class RunMetrics {
   private readonly endings: Counter<'status' | 'result'>;
-  private readonly stale: Counter;
+  private readonly staleWrites: Counter<'write'>;
   private readonly seconds: Histogram;
 
   constructor(metrics: Metrics, live: LiveRuns) {
@@ -17,9 +19,10 @@ export class RunMetrics {
       help: 'Runs this server settled, by final status and by what their execution came to.',
       labels: ['status', 'result'],
     });
-    this.stale = metrics.counter({
-      name: 'office_stale_settles_total',
-      help: 'Results that came after somebody else had settled the run; they changed nothing.',
+    this.staleWrites = metrics.counter({
+      name: 'office_stale_writes_total',
+      help: 'Writes that came after the run had been taken away from this server; they changed nothing.',
+      labels: ['write'],
     });
     this.seconds = metrics.histogram({
       name: 'office_run_seconds',
@@ -33,8 +36,12 @@ export class RunMetrics {
     });
   }
 
+  stale(write: StaleWrite): void {
+    this.staleWrites.inc({ write });
+  }
+
   settled(settled: Settled, result: Result, ms: number): void {
-    if (settled === 'stale') this.stale.inc();
+    if (settled === 'stale') this.stale('settle');
     else this.endings.inc({ status: settled, result: result.kind });
     this.seconds.observe(ms / 1_000);
   }

@@ -10,6 +10,8 @@ import { AgentConfigs } from './agent-configs.service.js';
 import { AgentPlaces } from './agent-places.service.js';
 import { BootRecovery } from './boot-recovery.service.js';
 import { ClaimLoop } from './claim-loop.service.js';
+import { DrainController } from './drain.controller.js';
+import { Drain } from './drain.service.js';
 import { LaunchPreparation } from './launch-preparation.service.js';
 import { LeaseKeeper } from './lease-keeper.service.js';
 import { LiveRunsModule } from './live-runs.module.js';
@@ -22,12 +24,13 @@ import { Scheduler } from './scheduler.service.js';
 /** Who runs now: claims, drives, keeps and settles this server's runs. */
 @Module({
   imports: [InboxModule, RunModule, SettlementModule, TranscriptModule, WorkspaceModule, WorktreeModule, LiveRunsModule],
-  controllers: [AdaptersController],
+  controllers: [AdaptersController, DrainController],
   providers: [
     AgentConfigs,
     AgentPlaces,
     BootRecovery,
     ClaimLoop,
+    Drain,
     LaunchPreparation,
     LeaseKeeper,
     PermissionKeeper,

@@ -11,3 +11,7 @@ export const LIVE_SESSIONS = `task_sessions session
 export const IS_LIVE = `session.state in ('STARTING', 'RUNNING', 'WAITING_FOR_INPUT')
   and case when session.task_id is null or ${IS_FROM_OFFICE}
            then session.state in (${sqlList(liveStates(true))}) else session.state in (${sqlList(liveStates(false))}) end`;
+
+/** How many live sessions an agent has: what makes it "working", wherever that is asked. `but` names sessions to leave out. */
+export const liveSessionsOf = (agentId: string, but?: string): string =>
+  `(select count(*)::int from ${LIVE_SESSIONS} where session.agent_id = ${agentId} and ${IS_LIVE}${but === undefined ? '' : ` and session.id <> all(${but})`})`;

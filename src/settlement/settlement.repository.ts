@@ -6,6 +6,7 @@ import type { FencedRun } from '../runs/fenced-run.js';
 import { conversationBegan } from '../runs/run-ownership.service.js';
 import { storableJson } from '../platform/text/storable.js';
 import type { SessionState } from '../sessions/domain/session-state.js';
+import { liveSessionsOf } from '../sessions/live-session.sql.js';
 
 /** A run to be settled. */
 export interface SettledRun extends FencedRun {
@@ -66,9 +67,12 @@ export interface LockedRun {
     readonly pauseReason: string | null;
     readonly pauseSource: 'auto' | 'person' | null;
     readonly currentPauseId: string | null;
-    readonly otherLiveRuns: number;
+    /** Besides those whose runs end here. */
+    readonly otherLiveSessions: number;
   };
 }
+
+type UncountedRun = Omit<LockedRun, 'agent'> & { readonly agent: Omit<LockedRun['agent'], 'otherLiveSessions'> };
 
 /**
  * One statement, four kinds of locks, in the order that holds everywhere: tasks, runs, sessions, agents, each kind by id
@@ -102,10 +106,13 @@ const LOCK = `
          jsonb_build_object('id', a.id, 'name', a.name, 'adapter', a.adapter, 'lifecycle', a.lifecycle, 'consecutiveFailures', a.consecutive_failures,
            'ownThreshold', a.failure_threshold,
            'workspaceThreshold', (select agent_failure_threshold from workspace_settings w where w.workspace_id = a.workspace_id),
-           'pauseReason', a.pause_reason, 'pauseSource', a.pause_source, 'currentPauseId', a.current_pause_id,
-           'otherLiveRuns', (select count(*)::int from runs x where x.agent_id = a.id and x.status = 'running' and x.id <> r.id)) as agent
+           'pauseReason', a.pause_reason, 'pauseSource', a.pause_source, 'currentPauseId', a.current_pause_id) as agent
     from r left join t on t.id = r.task_id left join s on s.id = r.session_id join a on a.id = r.agent_id
     left join run_attempts n on n.run_id = r.id and n.generation = r.generation`;
+
+/** Its own statement, begun when the locks are held: of two runs of an agent that end at once, the second must see the first one's end. */
+const OTHERS_LIVE = `
+  select a.id, ${liveSessionsOf('a.id', '$3::uuid[]')} as live from agent_instances a where a.workspace_id = $1 and a.id = any($2::uuid[])`;
 
 const COMPLETE = `
   with c as (
@@ -134,19 +141,24 @@ const COMPLETE = `
   )
   select g.item_id, r.agent_id from resolved g join runs r on r.id = g.item_id order by g.item_id`;
 
+/** What an owner says its attempt came to; the payload of a failure, as it is stored. */
+export interface AttemptEnd {
+  readonly outcome: 'turn_ended' | 'error' | 'timed_out';
+  readonly payload: string | null;
+}
+
 /** Writes of a run's end that need no decision of their own. All under the locks above. */
 @Injectable()
 export class SettlementRepository {
   /** What of `runs` is there, by run id. */
   async lock(tx: Tx, runs: readonly SettledRun[]): Promise<ReadonlyMap<string, LockedRun>> {
     const taskIds = runs.flatMap(({ taskId }) => (taskId === null ? [] : [taskId]));
-    const locked = await tx.prepared<LockedRun>(LOCK, [
-      tx.workspaceId,
-      runs.map(({ runId }) => runId),
-      taskIds,
-      runs.map(({ agentId }) => agentId),
-    ]);
-    return new Map(locked.map((one) => [one.run.id, one]));
+    const agentIds = runs.map(({ agentId }) => agentId);
+    const locked = await tx.prepared<UncountedRun>(LOCK, [tx.workspaceId, runs.map(({ runId }) => runId), taskIds, agentIds]);
+    const sessionIds = locked.map(({ session }) => session.id);
+    const others = await tx.prepared<{ id: string; live: number }>(OTHERS_LIVE, [tx.workspaceId, agentIds, sessionIds]);
+    const live = new Map(others.map((agent) => [agent.id, agent.live]));
+    return new Map(locked.map((one) => [one.run.id, { ...one, agent: { ...one.agent, otherLiveSessions: live.get(one.agent.id)! } }]));
   }
 
   /** The good end, of many at once. Answers the failure items of their pairs that it resolves. */
@@ -261,6 +273,16 @@ export class SettlementRepository {
       run.generation,
       storableJson(usage),
     ]);
+  }
+
+  /** Whether this attempt came to exactly this, and the run as it is now. Null: to something else, or it is open. */
+  async cameTo(tx: Tx, run: SettledRun, { outcome, payload }: AttemptEnd): Promise<{ status: string; generation: number } | null> {
+    const [now] = await tx.query<{ status: string; generation: number }>(
+      `select r.status, r.generation from run_attempts a join runs r on r.id = a.run_id
+        where a.workspace_id = $1 and a.run_id = $2 and a.generation = $3 and a.outcome = $4 and a.error_payload is not distinct from $5`,
+      [tx.workspaceId, run.runId, run.generation, outcome, payload],
+    );
+    return now ?? null;
   }
 
   async postedComment(tx: Tx, runId: string, taskId: string): Promise<boolean> {

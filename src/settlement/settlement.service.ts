@@ -11,7 +11,7 @@ import { RunOwnership } from '../runs/run-ownership.service.js';
 import { StoredWakes } from '../runs/stored-wakes.service.js';
 import { isOver, restOf } from '../sessions/domain/session-state.js';
 import { CommentService } from '../tasks/comment.service.js';
-import { endingOf, sessionAfter, type Ending, type Result, type Settled } from './domain/ending.js';
+import { endingOf, sessionAfter, toldBefore, type Ending, type Result, type Settled } from './domain/ending.js';
 import { FailureEnding } from './failure-ending.service.js';
 import { lateResult, usageIn, usageRow } from './result-rows.js';
 import { RetryRepository } from './retry.repository.js';
@@ -132,8 +132,19 @@ export class SettlementService {
     return settled;
   }
 
+  /**
+   * Nothing changes, except that the result is kept. Unless this very result has been heard before, and its owner lost its connection
+   * before it learnt of the commit: then the answer is what it would have been. What others may have settled in its place (a
+   * stop, an interruption) cannot be told from that, and counts as theirs.
+   */
   private async tooLate(tx: Tx, { run, result, onlyIfLeaseEnded }: End): Promise<Settled> {
-    if (!onlyIfLeaseEnded) await this.rows.keepLate(tx, run.runId, run.generation, lateResult(result));
+    if (onlyIfLeaseEnded) return 'stale';
+    if (result.kind === 'turn_ended' || result.kind === 'error' || result.kind === 'timed_out') {
+      const payload = result.kind === 'turn_ended' ? null : result.payload;
+      const now = await this.rows.cameTo(tx, run, { outcome: result.kind, payload });
+      if (now !== null) return toldBefore(result.kind, run.generation, now);
+    }
+    await this.rows.keepLate(tx, run.runId, run.generation, lateResult(result));
     return 'stale';
   }
 

@@ -28,10 +28,10 @@ export function tellSession(tx: Tx, run: SettledRun, state: string, error_messag
 export function tellAgent(tx: Tx, agent: LockedRun['agent'], now: { failures?: number; pauseReason?: string } = {}): void {
   const failures = now.failures ?? agent.consecutiveFailures;
   const pauseSource = now.pauseReason === undefined ? agent.pauseSource : 'auto';
-  if (agent.otherLiveRuns > 0 && failures === agent.consecutiveFailures && now.pauseReason === undefined) return;
+  if (agent.otherLiveSessions > 0 && failures === agent.consecutiveFailures && now.pauseReason === undefined) return;
   tx.emit('office.agent.updated', {
     agent_id: agent.id,
-    status: statusOf({ lifecycle: agent.lifecycle, pauseSource, liveSessions: agent.otherLiveRuns }),
+    status: statusOf({ lifecycle: agent.lifecycle, pauseSource, liveSessions: agent.otherLiveSessions }),
     pause_reason: now.pauseReason ?? agent.pauseReason,
     consecutive_failures: failures,
   });

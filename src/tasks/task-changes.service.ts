@@ -31,7 +31,9 @@ export class TaskChanges {
   /** Writes and tells exactly what is different, and lets the rooms above react; a change that changes nothing does none of it. */
   async apply(tx: Tx, workspaceId: string, id: string, change: ChangeTaskBody, actor: Actor): Promise<void> {
     if (change.blocked_by !== undefined) await this.blockers.lockWaits(tx, workspaceId);
-    const task = await this.tasks.lock(tx, workspaceId, id);
+    // A blocker that is closed at this moment is either seen closed here, or sees that this task waits for it.
+    const reach = { closes: mayClose(change), blockers: distinctIds(change.blocked_by ?? []) };
+    const task = await this.tasks.lockWith(tx, workspaceId, id, reach);
     const columns = await this.differences(tx, task, change);
     this.assertLive(task, columns);
     if (columns.assignee_agent_instance_id) await this.agents.assertAssignable(tx, workspaceId, columns.assignee_agent_instance_id);
@@ -49,7 +51,7 @@ export class TaskChanges {
 
   /** Leaves a tombstone; afterwards there is no such task anywhere. */
   async remove(tx: Tx, workspaceId: string, id: string, actor: Actor): Promise<void> {
-    const task = await this.tasks.lock(tx, workspaceId, id);
+    const task = await this.tasks.lockWith(tx, workspaceId, id, { closes: true, blockers: [] });
     await this.tasks.bury(tx, task);
     tx.emit('office.task.updated', { task_id: task.id, fields: ['deleted'] });
     await this.reactions.closed(tx, { id: task.id, workspaceId, assigneeId: task.assignee_agent_instance_id }, 'deleted', actor);
@@ -107,6 +109,9 @@ export class TaskChanges {
 }
 
 const UNCHANGED = { changed: false, freed: false };
+
+const mayClose = ({ state, archived }: ChangeTaskBody): boolean =>
+  archived === true || (state !== undefined && isClosed(TASK_STATE_SPELLINGS.get(state)!));
 
 /** The hardest of what closes the task, so that it is closed once. */
 function closingOf({ archived, state }: TaskColumns): Closing | null {

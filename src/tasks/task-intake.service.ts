@@ -48,6 +48,8 @@ export class TaskIntake {
       throw new OfficeError('not_found', { what: 'task', id: parentId });
     const repositoryId = input.repository_id?.toLowerCase() ?? null;
     if (repositoryId !== null) await this.repositories.assertRegistered(tx, workspaceId, repositoryId);
+    // Held, so that whoever closes one of them meanwhile sees that this task waits for it.
+    await this.tasks.hold(tx, workspaceId, blockerIds);
     const step = await this.workflows.firstStepOfDefault(tx, workspaceId);
 
     const named = await this.tasks.takeNumber(tx, workspaceId);

@@ -71,6 +71,41 @@ export class TaskRepository {
     return task;
   }
 
+  /**
+   * As `lock`, for a change that reaches further: with the tasks it will wait for, and, when it closes, with those that wait for it and
+   * its parent. All at once and by id, so that two changes that reach for each other's tasks cannot wait for each other.
+   */
+  async lockWith(
+    tx: Tx,
+    workspaceId: string,
+    id: string,
+    reach: { readonly closes: boolean; readonly blockers: readonly string[] },
+  ): Promise<LockedTask> {
+    if (!reach.closes && reach.blockers.length === 0) return this.lock(tx, workspaceId, id);
+    const neighbours = reach.closes ? await this.neighbours(tx, workspaceId, id) : [];
+    await this.hold(tx, workspaceId, [id, ...reach.blockers, ...neighbours]);
+    return this.lock(tx, workspaceId, id);
+  }
+
+  /** Nothing about these tasks changes before the end of the transaction. */
+  async hold(tx: Tx, workspaceId: string, ids: readonly string[]): Promise<void> {
+    if (ids.length === 0) return;
+    await tx.query(`select id from tasks where workspace_id = $1 and id = any($2::uuid[]) order by id for no key update`, [
+      workspaceId,
+      ids,
+    ]);
+  }
+
+  /** The tasks that wait for this one, and its parent. */
+  async neighbours(tx: Tx, workspaceId: string, id: string): Promise<string[]> {
+    const rows = await tx.query<{ id: string }>(
+      `select task_id as id from task_blockers where workspace_id = $1 and blocker_id = $2
+       union select parent_id from tasks where workspace_id = $1 and id = $2 and parent_id is not null`,
+      [workspaceId, id],
+    );
+    return rows.map((row) => row.id);
+  }
+
   async exists(db: Reading, workspaceId: string, id: string): Promise<boolean> {
     const rows = await db.query(`select 1 from tasks where workspace_id = $1 and id = $2 and deleted_at is null`, [workspaceId, id]);
     return rows.length > 0;

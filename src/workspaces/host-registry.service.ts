@@ -34,6 +34,7 @@ export class HostRegistry {
          on conflict on constraint hosts_pkey do update
            set boot_id = excluded.boot_id, name = excluded.name, adapters = excluded.adapters, max_executions = excluded.max_executions,
                draining = hosts.draining and hosts.boot_id = excluded.boot_id,
+               drain_until = case when hosts.boot_id = excluded.boot_id then hosts.drain_until end,
                started_at = case when hosts.boot_id = excluded.boot_id then hosts.started_at else now() end,
                resumed_at = ${resumedAt('$6')}, last_seen_at = now()`,
         [id, bootId, name, [...adapters], this.settings.OFFICE_MAX_EXECUTIONS, this.settings.OFFICE_LEASE_SEC],
@@ -43,8 +44,16 @@ export class HostRegistry {
   }
 
   /** Says "still here". False when another boot of this host has taken over. */
-  heartbeat(): Promise<boolean> {
-    return this.touch(`resumed_at = ${resumedAt('$3')}, last_seen_at = now()`, this.settings.OFFICE_LEASE_SEC);
+  async heartbeat(): Promise<boolean> {
+    const { id, bootId } = this.host;
+    const seen = await this.unitOfWork.runForInstance((tx) =>
+      tx.query(`update hosts set resumed_at = ${resumedAt('$3')}, last_seen_at = now() where id = $1 and boot_id = $2 returning 1`, [
+        id,
+        bootId,
+        this.settings.OFFICE_LEASE_SEC,
+      ]),
+    );
+    return seen.length === 1;
   }
 
   /** Whether any other host has been seen within a lease: then a lease of ours that ends may be taken over. */
@@ -56,42 +65,43 @@ export class HostRegistry {
     return rows.length === 1;
   }
 
-  /** Draining: what runs is finished, nothing new is claimed. False when another boot of this host has taken over. */
-  setDraining(draining: boolean): Promise<boolean> {
-    return this.touch('draining = $3', draining);
+  /**
+   * Draining, until this boot ends: what runs has `deadlineSec` to finish, nothing new is claimed. Answers until when, or null when
+   * this boot is not registered (yet), or not any more.
+   */
+  async startDraining(deadlineSec: number): Promise<Date | null> {
+    const { id, bootId } = this.host;
+    const rows = await this.unitOfWork.runForInstance((tx) =>
+      tx.query<{ drain_until: Date }>(
+        `update hosts set draining = true, drain_until = clock_timestamp() + make_interval(secs => $3)
+          where id = $1 and boot_id = $2 returning drain_until`,
+        [id, bootId, deadlineSec],
+      ),
+    );
+    return rows[0]?.drain_until ?? null;
   }
 
   async list({ limit, cursor }: PageQuery): Promise<Page<HostView>> {
     const rows = await this.unitOfWork.read<HostRow>(
-      `select id, name, adapters, max_executions, draining, started_at, last_seen_at,
-              last_seen_at > now() - make_interval(secs => $3) as online
+      `select id, boot_id, name, adapters, max_executions, draining, drain_until, started_at, last_seen_at,
+              last_seen_at > now() - make_interval(secs => $3) as online,
+              (select count(*)::int from runs r where r.status = 'running' and r.lease_host_id = hosts.id) as running
          from hosts where $1::uuid is null or id > $1::uuid order by id limit $2`,
       [decodeCursor(cursor), limit + 1, this.settings.OFFICE_LEASE_SEC],
     );
     return pageFrom(rows, limit, ({ id }) => id, hostView);
   }
-
-  private async touch(change: string, ...value: (boolean | number)[]): Promise<boolean> {
-    const { id, bootId } = this.host;
-    const touched = await this.unitOfWork.runForInstance((tx) =>
-      tx.query(`update hosts set ${change} where id = $1 and boot_id = $2 returning 1`, [id, bootId, ...value]),
-    );
-    return touched.length === 1;
-  }
 }
 
-interface HostRow extends Omit<HostView, 'started_at' | 'last_seen_at'> {
+interface HostRow extends Omit<HostView, 'drain_until' | 'started_at' | 'last_seen_at'> {
+  readonly drain_until: Date | null;
   readonly started_at: Date;
   readonly last_seen_at: Date;
 }
 
-const hostView = ({ id, name, adapters, max_executions, draining, online, started_at, last_seen_at }: HostRow): HostView => ({
-  id,
-  name,
-  adapters,
-  max_executions,
-  draining,
-  online,
+const hostView = ({ drain_until, started_at, last_seen_at, ...host }: HostRow): HostView => ({
+  ...host,
+  drain_until: drain_until?.toISOString() ?? null,
   started_at: started_at.toISOString(),
   last_seen_at: last_seen_at.toISOString(),
 });

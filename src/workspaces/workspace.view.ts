@@ -40,10 +40,14 @@ export class SecretPage extends pageOf(SecretView) {}
 
 export class HostView {
   @ApiProperty({ format: 'uuid' }) id!: string;
+  @ApiProperty({ format: 'uuid', description: 'New with every start of its server.' }) boot_id!: string;
   @ApiProperty() name!: string;
   @ApiProperty({ type: [String], description: 'Adapters whose agents are installed there.' }) adapters!: string[];
   @ApiProperty({ type: 'integer', description: 'How many agents it runs at most at a time.' }) max_executions!: number;
-  @ApiProperty({ description: 'It finishes what it runs and starts nothing new.' }) draining!: boolean;
+  @ApiProperty({ type: 'integer', description: 'How many runs it holds now.' }) running!: number;
+  @ApiProperty({ description: 'It finishes what it runs and starts nothing new, until it is started again.' }) draining!: boolean;
+  @ApiProperty({ type: String, format: 'date-time', nullable: true, description: 'When the turns of a draining host are cut off.' })
+  drain_until!: string | null;
   @ApiProperty({ description: 'It was seen within one lease.' }) online!: boolean;
   @ApiProperty({ format: 'date-time' }) started_at!: string;
   @ApiProperty({ format: 'date-time' }) last_seen_at!: string;

@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { ConsoleLogger } from '@nestjs/common';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpus, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { DataSource } from 'typeorm';
@@ -13,12 +13,13 @@ import { ratioOf, table, type Bench, type BenchPlace, type Figure } from './figu
 import { inboxBench } from './inbox.bench.js';
 import { queueBench } from './queue.bench.js';
 import { realtimeBench } from './realtime.bench.js';
+import { scaleBench } from './scale.bench.js';
 import { serverBench } from './server.bench.js';
 import { transcriptBench } from './transcript.bench.js';
 import { turnBench } from './turn.bench.js';
 import { worktreeBench } from './worktree.bench.js';
 
-/** `npm run bench [-- name ...]`. OFFICE_BENCH_SIZE=0.1 is a tenth. Ratios are of one run on one PostgreSQL with its production settings. */
+/** `npm run bench [-- name ...]`. OFFICE_BENCH_SIZE: 1 is the nightly size, 0.1 a tenth. Ratios are of one run on one PostgreSQL with its production settings. */
 const BENCHES: readonly Bench[] = [
   serverBench,
   turnBench,
@@ -28,6 +29,7 @@ const BENCHES: readonly Bench[] = [
   inboxBench,
   transcriptBench,
   worktreeBench,
+  scaleBench,
 ];
 
 const wanted = process.argv.slice(2);
@@ -70,7 +72,16 @@ mkdirSync(join(import.meta.dirname, 'results'), { recursive: true });
 writeFileSync(
   join(import.meta.dirname, 'results', 'latest.json'),
   JSON.stringify(
-    figures.map((figure) => ({ ...figure, ratio: ratioOf(figure) })),
+    {
+      machine: {
+        cpu: cpus()[0]?.model ?? 'unknown',
+        cores: cpus().length,
+        memory_gb: Math.round(totalmem() / 2 ** 30),
+        node: process.version,
+      },
+      size: place.size,
+      figures: figures.map((figure) => ({ ...figure, ratio: ratioOf(figure) })),
+    },
     null,
     2,
   ),

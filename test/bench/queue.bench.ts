@@ -1,28 +1,10 @@
-import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { Test } from '@nestjs/testing';
 import { makeWorkerUtils, run as runGraphile, Logger } from 'graphile-worker';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import pg from 'pg';
-import { AppModule } from '../../src/app.module.js';
 
-import { AgentRuntime } from '../../src/execution/agent-runtime.js';
-import { THE_SYSTEM } from '../../src/platform/actor.js';
-import { readSettings } from '../../src/platform/config/office-settings.js';
-import { UnitOfWork } from '../../src/platform/database/unit-of-work.js';
-import { OfficeHttpAdapter } from '../../src/platform/http/office-http.adapter.js';
-import { newId } from '../../src/platform/ids.js';
-import { loggerFor } from '../../src/platform/logging/office-logger.js';
-import { OfficeHost } from '../../src/platform/office-host.js';
-import { WakeService } from '../../src/runs/wake.service.js';
-import { OfficeSocketAdapter } from '../../src/realtime/office-socket.adapter.js';
-import { Scheduler } from '../../src/scheduler/scheduler.service.js';
-import { furnish, type Pair } from './furnish.js';
+import { furnish } from './furnish.js';
+import { CONCURRENCY, openOffice, queue } from './noop-office.js';
 import { percentile, type Bench, type BenchPlace, type Figure } from './figures.js';
-import { NoopRuntime } from './noop-runtime.js';
 
-const CONCURRENCY = 8;
 const silent = new Logger(() => () => undefined);
 
 async function graphileThroughput(url: string, jobs: number): Promise<number> {
@@ -77,47 +59,6 @@ async function graphileLatency(url: string, samples: number): Promise<number[]> 
   await runner.stop();
   await utils.release();
   return waits;
-}
-
-/** A whole office without doors, over agents that do nothing. */
-async function openOffice(url: string) {
-  const home = mkdtempSync(join(tmpdir(), 'office-bench-'));
-  const settings = readSettings({
-    OFFICE_DATA_DIR: home,
-    OFFICE_WORK_DIR: join(home, 'work'),
-    OFFICE_MAX_EXECUTIONS: String(CONCURRENCY),
-    OFFICE_LOG_LEVEL: 'error',
-  });
-  const runtime = new NoopRuntime();
-  const host = new OfficeHost(newId(), newId(), 'bench');
-  const testing = await Test.createTestingModule({ imports: [AppModule.of({ settings, databaseUrl: url, host, stateDir: home })] })
-    .overrideProvider(AgentRuntime)
-    .useValue(runtime)
-    .setLogger(loggerFor(settings))
-    .compile();
-  const app = testing.createNestApplication<NestFastifyApplication>(new OfficeHttpAdapter());
-  app.useWebSocketAdapter(new OfficeSocketAdapter(app));
-  return {
-    runtime,
-    wakes: app.get(WakeService),
-    unitOfWork: app.get(UnitOfWork),
-    start: async () => {
-      await app.init();
-      await app.get(Scheduler).open();
-    },
-    close: async () => {
-      await app.close();
-      rmSync(home, { recursive: true, force: true });
-    },
-  };
-}
-
-async function queue(office: Awaited<ReturnType<typeof openOffice>>, pairs: readonly Pair[]): Promise<void> {
-  for (const { workspaceId, agentId, taskId } of pairs) {
-    await office.unitOfWork.run(workspaceId, (tx) =>
-      office.wakes.wake(tx, { agentId, on: { taskId }, reason: 'task_assigned', actor: THE_SYSTEM }),
-    );
-  }
 }
 
 async function officeThroughput(url: string, workspaces: number, runs: number): Promise<number> {

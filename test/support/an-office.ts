@@ -52,8 +52,14 @@ export class AnOffice {
   ) {
     this.claims = new ClaimService(db.unitOfWork, new ClaimRepository(db.unitOfWork));
     this.ownership = new RunOwnership(db.unitOfWork);
-    const settings = Object.assign(new OfficeSettings(), options.settings);
     this.storedWakes = new StoredWakes(db.unitOfWork, this.wakes);
+    this.settlement = this.anotherSettlement(options);
+  }
+
+  /** As another server has it: what it settles shares no transaction with ours. */
+  anotherSettlement(options: AnOfficeOptions = {}): SettlementService {
+    const { db } = this;
+    const settings = Object.assign(new OfficeSettings(), options.settings);
     const rows = new SettlementRepository();
     const retries = new RetryRepository();
     const failures = new FailureEnding(
@@ -68,7 +74,7 @@ export class AnOffice {
       new OfficeHost(this.hostId, this.bootId, 'den'),
     );
     const comments = new CommentService(new CommentRepository());
-    this.settlement = new SettlementService(db.unitOfWork, this.ownership, rows, failures, comments, retries, this.holds, this.storedWakes);
+    return new SettlementService(db.unitOfWork, this.ownership, rows, failures, comments, retries, this.holds, this.storedWakes);
   }
 
   static async open(options: AnOfficeOptions = {}): Promise<AnOffice> {

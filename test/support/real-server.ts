@@ -7,7 +7,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 const ROOT = join(import.meta.dirname, '..', '..');
 /** What `npm start` ends in, flags and all. */
 const PROGRAM = /exec node (.+)$/.exec(JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).scripts.start)![1]!.split(' ');
-const READY_MS = 30_000;
+/** Patient: the machine may have other things to do. */
+const READY_MS = 60_000;
 
 export interface RealServerOptions {
   /** Unset: the embedded PostgreSQL. */
@@ -15,6 +16,8 @@ export interface RealServerOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** A folder of an earlier server, to start again on; the caller then removes it. */
   readonly home?: string;
+  /** The network namespace it lives in. */
+  readonly namespace?: string;
 }
 
 export interface Reply<Body> {
@@ -60,8 +63,10 @@ export class RealServer {
 
   /** Starts (again). Resolves when the doors are open. */
   async boot(): Promise<void> {
-    const { databaseUrl, env } = this.options;
-    const child = spawn(process.execPath, PROGRAM, {
+    const { databaseUrl, env, namespace } = this.options;
+    const own = [process.execPath, ...PROGRAM];
+    const [program, ...args] = (namespace === undefined ? own : ['ip', 'netns', 'exec', namespace, ...own]) as [string, ...string[]];
+    const child = spawn(program, args, {
       cwd: ROOT,
       env: {
         PATH: process.env.PATH,
@@ -92,7 +97,9 @@ export class RealServer {
       },
       READY_MS,
       'the office to open',
-    );
+    ).catch((error: Error) => {
+      throw new Error(`${error.message}: ${this.log.slice(from).join('\n')}`);
+    });
     this.url = (JSON.parse(opened) as { url: string }).url;
     this.token = this.options.env?.OFFICE_ADMIN_TOKEN ?? readFileSync(join(this.dataDir, 'admin-token'), 'utf8').trim();
   }

@@ -6,8 +6,8 @@ import { StartError } from '../errors/start-error.js';
 import { nameOf, reachDatabase, unusable } from './reach-database.js';
 
 /** Of the session-level advisory lock that migrating servers hold. */
-const MIGRATING = [0x0ff1ce, 1] as const;
-const TABLE = 'office_migrations';
+export const MIGRATING = [0x0ff1ce, 1] as const;
+export const MIGRATIONS_TABLE = 'office_migrations';
 
 /**
  * Brings the database to the schema this program was written for. Of several servers that start at once, one migrates and
@@ -32,9 +32,9 @@ export async function migrate(options: DataSourceOptions, logger: LoggerService)
 }
 
 async function pending(client: pg.Client, known: readonly string[]): Promise<string[]> {
-  const { rows: tables } = await client.query<{ exists: boolean }>(`select to_regclass($1) is not null as exists`, [TABLE]);
+  const { rows: tables } = await client.query<{ exists: boolean }>(`select to_regclass($1) is not null as exists`, [MIGRATIONS_TABLE]);
   if (!tables[0]!.exists) return [...known];
-  const { rows } = await client.query<{ name: string }>(`select name from ${TABLE} order by id`);
+  const { rows } = await client.query<{ name: string }>(`select name from ${MIGRATIONS_TABLE} order by id`);
   const applied = rows.map(({ name }) => name);
   const newer = applied.filter((name) => !known.includes(name)).at(-1);
   if (newer !== undefined) {

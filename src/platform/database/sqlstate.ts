@@ -1,4 +1,4 @@
-import { QueryFailedError } from 'typeorm';
+import { QueryFailedError, QueryRunnerAlreadyReleasedError, QueryRunnerProviderAlreadyReleasedError } from 'typeorm';
 
 /** The transaction was aborted by PostgreSQL to let another one through; running the whole unit again is safe. */
 const RETRYABLE = new Set(['40001', '40P01']);
@@ -24,6 +24,8 @@ export const isRetryable = (error: unknown): boolean => RETRYABLE.has(codeOf(err
 /** True when the database did not answer, as opposed to having refused. The outcome of a commit is then unknown. */
 export function isUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
+  // TypeORM lets go of a connection that breaks between two statements; the next one is told so in these words.
+  if (error instanceof QueryRunnerAlreadyReleasedError || error instanceof QueryRunnerProviderAlreadyReleasedError) return true;
   const code = codeOf(error);
   if (code !== undefined && (UNAVAILABLE.has(code) || UNREACHABLE.has(code))) return true;
   return UNREACHABLE_TEXT.test(error.message) || (error instanceof AggregateError && error.errors.some(isUnavailable));

@@ -45,6 +45,7 @@ export const OFFICE_ERRORS = {
   worktree_unusable: [409, 'Git cannot work with this worktree.'],
   push_failed: [409, 'Git could not push the branch.'],
   too_many_connections: [503, 'This server has as many open connections as it takes.'],
+  office_not_open: [503, 'This server is still starting, or has been replaced; try again.'],
   database_unavailable: [503, 'The database does not answer; try again.'],
   internal_error: [500, 'Something went wrong here; the request id finds it in the log.'],
 } as const satisfies Record<string, readonly [number, string]>;

@@ -12,4 +12,5 @@ export class ReadyView {
     description: 'One entry per thing the office cannot work without: database, migrations, scheduler.',
   })
   checks!: Record<string, 'ok' | 'failing' | 'slow'>;
+  @ApiProperty({ description: 'It answers as ever, but starts no agents any more.' }) draining!: boolean;
 }

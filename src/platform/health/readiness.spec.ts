@@ -12,9 +12,9 @@ describe('Readiness', () => {
   it('is ready when every check is, and names the ones that are not', async () => {
     const readiness = new Readiness(new FakeClock());
     readiness.register('database', () => Promise.resolve());
-    expect(await readiness.report()).toEqual({ ready: true, checks: { database: 'ok' } });
+    expect(await readiness.report()).toEqual({ ready: true, checks: { database: 'ok' }, draining: false });
     readiness.register('scheduler', () => Promise.reject(new Error('stuck')));
-    expect(await readiness.report()).toEqual({ ready: false, checks: { database: 'ok', scheduler: 'failing' } });
+    expect(await readiness.report()).toEqual({ ready: false, checks: { database: 'ok', scheduler: 'failing' }, draining: false });
   });
 
   it('refuses a name twice', () => {

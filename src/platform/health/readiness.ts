@@ -9,6 +9,8 @@ export type Check = (signal: AbortSignal) => Promise<void>;
 export interface ReadinessReport {
   readonly ready: boolean;
   readonly checks: Readonly<Record<string, 'ok' | 'failing' | 'slow'>>;
+  /** Nothing is wrong, but no work is begun here any more. */
+  readonly draining: boolean;
 }
 
 interface Registered {
@@ -23,6 +25,8 @@ interface Registered {
 export class Readiness {
   private readonly logger = new Logger(Readiness.name);
   private readonly registered = new Map<string, Registered>();
+  /** Set by whoever begins work. */
+  draining = false;
 
   constructor(private readonly clock: Clock) {}
 
@@ -35,7 +39,7 @@ export class Readiness {
     const results = await Promise.all(
       [...this.registered].map(async ([name, registered]) => [name, await this.ask(name, registered)] as const),
     );
-    return { ready: results.every(([, result]) => result === 'ok'), checks: Object.fromEntries(results) };
+    return { ready: results.every(([, result]) => result === 'ok'), checks: Object.fromEntries(results), draining: this.draining };
   }
 
   private async ask(name: string, registered: Registered): Promise<'ok' | 'failing' | 'slow'> {

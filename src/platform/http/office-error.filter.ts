@@ -2,7 +2,7 @@ import { Catch, HttpException, Logger } from '@nestjs/common';
 import type { ArgumentsHost, ExceptionFilter, HttpServer } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import type { Clock } from '../clock/clock.js';
-import { isUnavailable } from '../database/sqlstate.js';
+import { isRetryable, isUnavailable } from '../database/sqlstate.js';
 import { OfficeError } from '../errors/office-error.js';
 import type { OfficeErrorCode } from '../errors/office-error.js';
 
@@ -27,7 +27,8 @@ export function refusalOf(error: unknown, requestId: string): OfficeError {
   if (error instanceof OfficeError) return error;
   if (error instanceof HttpException && error.getStatus() < 500)
     return new OfficeError(BY_STATUS[error.getStatus()] ?? 'malformed_request');
-  if (isUnavailable(error)) return new OfficeError('database_unavailable');
+  // Aborted again and again in favour of others: nothing was done, and asking again is all there is to do.
+  if (isUnavailable(error) || isRetryable(error)) return new OfficeError('database_unavailable');
   return new OfficeError('internal_error', { request_id: requestId });
 }
 

@@ -65,3 +65,18 @@ export function sessionAfter(ending: Ending, from: SessionState, rest: 'IDLE' | 
       return 'FAILED';
   }
 }
+
+/**
+ * What an owner that asks again was to be told the first time: its attempt came to `said`. `now` is the run as it is, which may
+ * have gone on since.
+ */
+export function toldBefore(
+  said: 'turn_ended' | 'error' | 'timed_out',
+  generation: number,
+  now: { readonly status: string; readonly generation: number },
+): Settled {
+  if (said === 'turn_ended') return 'completed';
+  if (now.generation !== generation) return 'scheduled_retry';
+  if (now.status === 'cancelled') return 'merged';
+  return now.status === 'failed' || now.status === 'timed_out' ? now.status : 'scheduled_retry';
+}

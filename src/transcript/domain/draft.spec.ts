@@ -137,6 +137,8 @@ describe('a draft', () => {
       type: 'permission_requested',
       requestId: 'p',
       request: { toolCall: { toolCallId: secret, title: secret }, options: [{ name: secret, kind: 'allow_once' }] },
+      about: { title: secret, kind: null, input: null, subject: secret },
+      waits: true,
     });
     draft.take({ type: 'outcome', outcome: { kind: 'error', payload: JSON.stringify({ message: secret }), evidence: null as never } });
     const written = draft.batch();

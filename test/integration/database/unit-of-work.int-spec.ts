@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { newId } from '../../../src/platform/ids.js';
-import { brokenConstraint } from '../../../src/platform/database/sqlstate.js';
+import { brokenConstraint, isUnavailable } from '../../../src/platform/database/sqlstate.js';
 import type { Tx } from '../../../src/platform/database/tx.js';
 import { openOfficeDb, type OfficeDb } from '../../support/office-db.js';
 
@@ -101,6 +101,25 @@ describe('the unit of work', () => {
       { name: 'w!!' },
       { name: 'w!!' },
     ]);
+  });
+
+  it('says that the database is away when the connection breaks between two statements', async () => {
+    const broken = office.unitOfWork.run(workspaceId, async (tx) => {
+      const [own] = await tx.query<{ pid: number }>('select pg_backend_pid() as pid');
+      await office.dataSource.query('select pg_terminate_backend($1)', [own!.pid]);
+      while (!tx.manager.queryRunner!.isReleased) await new Promise(setImmediate);
+      await tx.query('select 1');
+    });
+    await expect(broken).rejects.toSatisfy(isUnavailable);
+    const prepared = office.unitOfWork.run(workspaceId, async (tx) => {
+      const [own] = await tx.query<{ pid: number }>('select pg_backend_pid() as pid');
+      await office.dataSource.query('select pg_terminate_backend($1)', [own!.pid]);
+      while (!tx.manager.queryRunner!.isReleased) await new Promise(setImmediate);
+      // Nothing of a broken transaction may be done on another connection.
+      await tx.prepared('insert into workspaces (id, name, task_prefix) values ($1, $2, $3) returning id', [newId(), 'lost', 'L']);
+    });
+    await expect(prepared).rejects.toSatisfy(isUnavailable);
+    expect(await office.dataSource.query(`select from workspaces where name = 'lost'`)).toEqual([]);
   });
 
   it('works READ COMMITTED, bounded in time', async () => {

@@ -78,7 +78,10 @@ describe('health', () => {
     office.app.get(Readiness).register('scheduler', () => Promise.resolve());
     expect((await office.ask('GET /health/live')).body).toEqual({ status: 'ok' });
     const ready = await office.ask('GET /health/ready', { from: '192.0.2.7', token: 'office_bad' });
-    expect([ready.status, ready.body]).toEqual([200, { status: 'ok', checks: { database: 'ok', migrations: 'ok', scheduler: 'ok' } }]);
+    expect([ready.status, ready.body]).toEqual([
+      200,
+      { status: 'ok', checks: { database: 'ok', migrations: 'ok', scheduler: 'ok' }, draining: false },
+    ]);
     await office.close();
   });
 
@@ -88,7 +91,7 @@ describe('health', () => {
     const ready = await office.ask('GET /health/ready');
     expect([ready.status, ready.body]).toEqual([
       503,
-      { status: 'unavailable', checks: { database: 'ok', migrations: 'ok', scheduler: 'failing' } },
+      { status: 'unavailable', checks: { database: 'ok', migrations: 'ok', scheduler: 'failing' }, draining: false },
     ]);
     await office.close();
   });
@@ -127,7 +130,10 @@ describe('a database that is away', () => {
     const token = office.adminToken;
     expect((await office.ask('GET /api/v1/me', { token })).status).toBe(200);
     await gate.shut();
-    expect(await ready()).toEqual([503, { status: 'unavailable', checks: { database: 'failing', migrations: 'failing' } }]);
+    expect(await ready()).toEqual([
+      503,
+      { status: 'unavailable', checks: { database: 'failing', migrations: 'failing' }, draining: false },
+    ]);
     expect((await office.ask('GET /health/live')).status).toBe(200);
     expect((await office.ask('GET /metrics')).status).toBe(200);
 
@@ -148,7 +154,7 @@ describe('a database that is away', () => {
 
   it('that says nothing at all is told as slow after two seconds, then at once, without asking it again', async () => {
     gate.hang();
-    expect(await ready()).toEqual([503, { status: 'unavailable', checks: { database: 'slow', migrations: 'slow' } }]);
+    expect(await ready()).toEqual([503, { status: 'unavailable', checks: { database: 'slow', migrations: 'slow' }, draining: false }]);
     const before = performance.now();
     for (let n = 0; n < 50; n++) expect(await ready()).toMatchObject([503, { checks: { database: 'slow' } }]);
     expect(performance.now() - before).toBeLessThan(1_000);

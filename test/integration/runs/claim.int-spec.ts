@@ -68,6 +68,18 @@ describe('a claim', () => {
     ]);
   });
 
+  it('dates its attempt with the moment it took the run, not with that in which it began to look', async () => {
+    const { agentId, taskId } = await office.pair(workspaceId);
+    await office.wake(workspaceId, { agentId, on: { taskId } });
+    const [run] = (await office.claim(workspaceId)).claimed;
+    expect(
+      await office.row(
+        `select a.claimed_at = r.claimed_at as same from runs r join run_attempts a on a.run_id = r.id where r.id = $1`,
+        run!.runId,
+      ),
+    ).toEqual({ same: true });
+  });
+
   it('reuses the session and the folder of the pair, and goes on in its conversation', async () => {
     const pair = await office.pair(workspaceId);
     const first = await office.started(workspaceId, pair);

@@ -136,7 +136,8 @@ describe('a first failure for a passing reason', () => {
   it('is settled once: a second report changes nothing', async () => {
     const pair = await office.pair(workspaceId);
     const { run } = await failing(pair);
-    expect(await office.settlement.settle(run, failureOf(run))).toBe('stale');
+    expect(await office.settlement.settle(run, failureOf(run))).toBe('scheduled_retry');
+    expect(await office.settlement.settle(run, failureOf(run, '{"message":"another"}'))).toBe('stale');
     expect(await runRow(run)).toMatchObject({ retry_count: 1 });
   });
 });

@@ -4,6 +4,7 @@ import type { ClaimedRun } from '../../../src/runs/claim.js';
 import type { Result } from '../../../src/settlement/domain/ending.js';
 import { AnOffice } from '../../support/an-office.js';
 import { evidenceOf, failureOf } from '../../support/failing-runs.js';
+import { lockWaits } from '../../support/gate.js';
 
 let office: AnOffice;
 let workspaceId: string;
@@ -179,8 +180,71 @@ describe('a run’s end', () => {
     const pair = await office.pair(workspaceId);
     const run = await office.started(workspaceId, pair);
     const settled = await Promise.all(Array.from({ length: 10 }, () => office.settlement.settle(run, errorOf(run))));
-    expect(settled.filter((one) => one === 'failed')).toHaveLength(1);
+    // An owner that asks again is told what became of it: whether its first answer was lost with a connection nobody knows.
+    expect(new Set(settled)).toEqual(new Set(['failed']));
     expect((await agentRow(pair.agentId)).consecutive_failures).toBe(1);
+    const told = await office.rows(
+      `select seq from office_events where payload ->> 'wakeup_id' = $1 and payload ->> 'status' = 'failed'`,
+      run.runId,
+    );
+    expect(told).toHaveLength(1);
+  });
+
+  it.each([
+    ['a good end', END, 'completed', 'turn_ended'],
+    ['a time-out', { kind: 'timed_out', payload: '{"kind":"timed_out"}', evidence: null } as unknown as Result, 'timed_out', 'timed_out'],
+  ])(
+    'answers %s again to an owner whose commit was heard and whose connection was lost, and keeps no late result',
+    async (_, result, settled, outcome) => {
+      const run = await office.started(workspaceId, await office.pair(workspaceId));
+      expect(await office.settlement.settle(run, result)).toBe(settled);
+      expect(await office.settlement.settle(run, result)).toBe(settled);
+      expect(await office.row(`select outcome, late_result from run_attempts where run_id = $1`, run.runId)).toEqual({
+        outcome,
+        late_result: null,
+      });
+    },
+  );
+
+  it('writes nothing into a run that was taken away: no launch, no start, no note', async () => {
+    const pair = await office.pair(workspaceId);
+    await office.wake(workspaceId, { agentId: pair.agentId, on: { taskId: pair.taskId } });
+    const [run] = (await office.claim(workspaceId)).claimed;
+    expect(await office.ownership.note(run!, 'session.load_failed', 'warn', {})).toBe(true);
+    await office.change(
+      `update runs set stop_requested_at = now(), stop_requested_reason = 'cancelled_by_person' where id = $1`,
+      run!.runId,
+    );
+    expect(await office.ownership.markLaunched(run!)).toBe('stopping');
+    await office.settlement.settle(run!, { kind: 'interrupted', cause: 'lost_lease' });
+    expect(await office.ownership.markLaunched(run!)).toBe('lost');
+    expect(await office.ownership.markStarted(run!, 'acp-late')).toBe(false);
+    expect(await office.ownership.note(run!, 'session.load_failed', 'warn', {})).toBe(false);
+    expect(await office.rows(`select seq from office_run_events where run_id = $1`, run!.runId)).toHaveLength(1);
+  });
+
+  it('tells that the agent is idle when its last two runs end at the same moment on two servers', async () => {
+    const agentId = await office.agent(workspaceId, { max_concurrent_sessions: 2 });
+    const runs: ClaimedRun[] = [];
+    for (let n = 0; n < 2; n++) {
+      const taskId = await office.task(workspaceId, { assignee_agent_instance_id: agentId });
+      runs.push(await office.started(workspaceId, { agentId, taskId }));
+    }
+    // Both look, and wait for the agent, before either has ended.
+    const holder = office.db.dataSource.createQueryRunner();
+    await holder.startTransaction();
+    await holder.query(`select from agent_instances where id = $1 for update`, [agentId]);
+    const ends = [office.settlement, office.anotherSettlement()].map((settlement, n) => settlement.settle(runs[n]!, END));
+    await lockWaits(office, 2);
+    await holder.commitTransaction();
+    await holder.release();
+    expect(await Promise.all(ends)).toEqual(['completed', 'completed']);
+    const told = await office.rows<{ status: string }>(
+      `select payload ->> 'status' as status from office_events
+        where action = 'office.agent.updated' and payload ->> 'agent_id' = $1 order by seq`,
+      agentId,
+    );
+    expect(told.map(({ status }) => status)).toEqual(['working', 'idle']);
   });
 
   it('is fenced: the result of an earlier generation never ends a later one', async () => {
@@ -190,7 +254,7 @@ describe('a run’s end', () => {
     await office.settlement.settle(first!, { kind: 'interrupted', cause: 'host_restart' });
     const [second] = (await office.claim(workspaceId)).claimed;
     expect(await office.settlement.settle(first!, END)).toBe('stale');
-    expect(await office.ownership.markLaunched(first!)).toBe(false);
+    expect(await office.ownership.markLaunched(first!)).toBe('lost');
     expect(await office.row(`select status, generation from runs where id = $1`, second!.runId)).toEqual({
       status: 'running',
       generation: 2,

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ExecutionEvent, PermissionDecision } from '../../../src/execution/agent-runtime.js';
+import { permissionAbout } from '../../../src/execution/domain/permission-about.js';
 import { isContent } from '../../../src/execution/domain/content.js';
 import { seeded } from '../../support/real-server.js';
 import { TranscriptDraft } from '../../../src/transcript/domain/draft.js';
@@ -29,7 +30,10 @@ function eventOf(frame: Frame): ExecutionEvent {
     const update = frame['update'] as Frame;
     return { type: 'update', content: isContent(update), update };
   }
-  if ('asked' in frame) return { type: 'permission_requested', requestId: String(frame['asked']), request: frame['request'] as Frame };
+  if ('asked' in frame) {
+    const request = frame['request'] as Frame;
+    return { type: 'permission_requested', requestId: String(frame['asked']), request, about: permissionAbout(request), waits: true };
+  }
   if ('answered' in frame) {
     return { type: 'permission_answered', requestId: String(frame['answered']), decision: frame['decision'] as PermissionDecision };
   }

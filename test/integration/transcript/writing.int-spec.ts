@@ -36,6 +36,8 @@ describe('a transcript', () => {
         type: 'permission_requested',
         requestId: 'p1',
         request: { toolCall: { toolCallId: 't2', title: 'rm' }, options: [{ kind: 'allow_once', name: 'Go' }] },
+        about: { title: 'rm', kind: null, input: null, subject: 'rm' },
+        waits: true,
       },
       { type: 'permission_answered', requestId: 'p1', decision: 'deny' },
       { type: 'update', content: false, update: { sessionUpdate: 'usage_update', used: 5 } },

@@ -25,14 +25,14 @@ describe('hosts', () => {
     expect(await hosts()).toMatchObject([
       { id: hostId, name: 'test-host', adapters: ['mock', 'codex'], max_executions: 3, draining: false, online: true },
     ]);
-    expect(await old.setDraining(true)).toBe(true);
+    expect(await old.startDraining(60)).toBeInstanceOf(Date);
     expect(await old.register(['mock'])).toEqual({ previousBootId: null });
-    expect(await hosts()).toMatchObject([{ adapters: ['mock'], draining: true }]);
+    expect(await hosts()).toMatchObject([{ adapters: ['mock'], draining: true, drain_until: expect.any(String), running: 0 }]);
 
     const [{ boot_id: bootId }] = (await first.rows<{ boot_id: string }>(`select boot_id from hosts`)) as [{ boot_id: string }];
     expect(await young.register([])).toEqual({ previousBootId: bootId });
-    expect(await hosts()).toMatchObject([{ adapters: [], max_executions: 8, draining: false }]);
-    expect([await old.heartbeat(), await old.setDraining(true)]).toEqual([false, false]);
+    expect(await hosts()).toMatchObject([{ adapters: [], max_executions: 8, draining: false, drain_until: null }]);
+    expect([await old.heartbeat(), await old.startDraining(60)]).toEqual([false, null]);
     expect(await young.heartbeat()).toBe(true);
     expect(await hosts()).toMatchObject([{ draining: false }]);
   });

@@ -9,8 +9,8 @@ import { postgresBinaries } from './postgres-binaries.js';
 import { DATABASE_USER, makeCluster } from './postgres-cluster.js';
 import { freePort, Postmaster, PostmasterFailure } from './postmaster.js';
 
-const DATABASE = 'office';
-const CLUSTER = 'postgres';
+export const DATABASE = 'office';
+export const CLUSTER = 'postgres';
 const START_PATIENCE_MS = 20_000;
 const RESTART_DELAYS_MS = [100, 500, 1_000, 2_000, 5_000, 10_000, 30_000];
 /** Up for so long, it counts as healthy: the next death is restarted at once again. */
