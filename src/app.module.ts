@@ -14,6 +14,7 @@ import { PlatformModule } from './platform/platform.module.js';
 import { RealtimeModule } from './realtime/realtime.module.js';
 import { RecoveryModule } from './recovery/recovery.module.js';
 import { RunModule } from './runs/run.module.js';
+import { RuntimeModule } from './runtime/runtime.module.js';
 import { SchedulerModule } from './scheduler/scheduler.module.js';
 import { SessionModule } from './sessions/session.module.js';
 import { SettlementModule } from './settlement/settlement.module.js';
@@ -51,6 +52,7 @@ export class AppModule {
         LiveRunsModule,
         SchedulerModule,
         RecoveryModule,
+        RuntimeModule,
         DashboardModule,
         RealtimeModule,
       ],

@@ -1,4 +1,4 @@
-import { failedTitle, heldTitle, interruptedTitle, pausedTitle, type ItemKind } from './domain/item-title.js';
+import { approvalTitle, failedTitle, heldTitle, interruptedTitle, pausedTitle, type ItemKind } from './domain/item-title.js';
 import { OPEN_FAILURE } from './open-items.sql.js';
 
 /** A task an item is about, as it is called today; of a deleted one only the identifier is left. */
@@ -122,12 +122,29 @@ const holds: InboxSource = {
   actions: ['lift_hold'],
 };
 
+const approvals: InboxSource = {
+  kind: 'approval',
+  from: `approvals q`,
+  id: `q.id`,
+  workspaceId: `q.workspace_id`,
+  is: `true`,
+  open: `q.status = 'pending'`,
+  openedAt: `q.requested_at`,
+  agentId: `q.agent_id`,
+  runId: `null::uuid`,
+  errorSummary: `null::text`,
+  tasks: namesOf(`q.task_id`),
+  extra: `jsonb_build_object('type', q.type, 'reason', q.reason)`,
+  title: ({ agent_name, extra }) => approvalTitle(agent_name ?? '', extra['type'] as string, extra['reason'] as string),
+  actions: ['approve', 'reject'],
+};
+
 /**
  * Everything the inbox is made of. A further kind is one more entry here (and in `ITEM_KINDS`), nothing else: list, count,
  * look-up by id and the resolved ones follow. Its part of the bargain: when an item of it is resolved, by whomever, a row of
  * `inbox_dismissals` says who (`Dismissals.dismiss`), and one `office.inbox_item` event tells of each opening and each resolution.
  */
-export const INBOX_SOURCES: readonly InboxSource[] = [failedRuns, pauses, interruptions, holds];
+export const INBOX_SOURCES: readonly InboxSource[] = [failedRuns, pauses, interruptions, holds, approvals];
 
 export const sourceOf = (kind: ItemKind): InboxSource => INBOX_SOURCES.find((source) => source.kind === kind)!;
 

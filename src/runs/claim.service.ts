@@ -108,6 +108,8 @@ export class ClaimService {
         folder: write.path,
         prompt,
         reason: input.reason,
+        capabilities: write.capabilities,
+        role: write.role,
         attempt: input.retry_count + 1,
         turn: (input.session?.turns ?? 0) + 1,
       };
@@ -163,6 +165,7 @@ function prepare(request: ClaimRequest, input: ClaimInput, staleness: Staleness)
     task_starts: taskStarts,
     // Frozen at the first claim: what was granted then holds for the life of the run (contract 4, 12).
     capabilities: input.capabilities ?? capabilitiesOf(input.agent_role, input.permissions),
+    role: input.run_role ?? input.agent_role,
     input_snapshot: {
       prompt,
       wakes: wakes.map(({ id, reason }) => ({ id, reason })),

@@ -11,6 +11,8 @@ export interface ClaimInput {
   readonly session_id: string | null;
   readonly reason: WakeReason;
   readonly capabilities: readonly Capability[] | null;
+  /** The role they were frozen under; null with them. */
+  readonly run_role: AgentRole | null;
   readonly depth: number;
   readonly agent_id: string;
   readonly agent_name: string;
@@ -69,6 +71,7 @@ export interface ClaimWrite {
   readonly path: string;
   readonly task_starts: boolean;
   readonly capabilities: readonly Capability[];
+  readonly role: AgentRole;
   readonly input_snapshot: object;
   readonly stale_wake_ids: readonly string[];
 }
@@ -94,6 +97,9 @@ export interface ClaimedRun {
   readonly folder: string;
   readonly prompt: Prompt;
   readonly reason: WakeReason;
+  /** What the run may do, and the role that some rules ask for; frozen by its first claim. */
+  readonly capabilities: readonly Capability[];
+  readonly role: AgentRole;
   /** 1 for the first attempt. */
   readonly attempt: number;
   /** 1 for the first turn of the session. */

@@ -1,4 +1,4 @@
-export const ITEM_KINDS = ['agent_run_failed', 'agent_paused_after_failures', 'runs_interrupted', 'provider_hold'] as const;
+export const ITEM_KINDS = ['agent_run_failed', 'agent_paused_after_failures', 'runs_interrupted', 'provider_hold', 'approval'] as const;
 export type ItemKind = (typeof ITEM_KINDS)[number];
 
 export interface TitledTask {
@@ -13,6 +13,15 @@ export const failedTitle = (agent: string, task: TitledTask | null): string =>
 export function pausedTitle(agent: string, failures: number, identifiers: readonly string[]): string {
   const tasks = identifiers.length === 0 ? 'no task' : `tasks ${identifiers.join(', ')}`;
   return `${agent} auto-paused after ${failures} failures (${tasks})`;
+}
+
+const REASON_CHARACTERS = 120;
+
+/** Of an approval: the first line of why. */
+export function approvalTitle(agent: string, type: string, reason: string): string {
+  const [first = ''] = reason.trim().split('\n');
+  const line = [...first].length > REASON_CHARACTERS ? `${[...first].slice(0, REASON_CHARACTERS).join('')}…` : first;
+  return `${agent} ${type === 'hire_agent' ? 'wants to hire' : 'asks'}: ${line}`;
 }
 
 /** Of a provider hold. */
