@@ -94,7 +94,9 @@ const READ_INPUTS = `
          coalesce(blockers.list, '[]') as open_blockers,
          r.launched_at is not null or r.retry_count > 0 or coalesce(last.failed, false) as may_have_begun,
          ${tooOldSql('$3', '$4')} as too_old,
-         (select ph.id from provider_holds ph where ${HOLD_OF_AGENT}) as hold_id
+         (select ph.id from provider_holds ph where ${HOLD_OF_AGENT}) as hold_id,
+         (select coalesce(jsonb_agg(jsonb_build_object('slug', k.slug, 'description', k.description) order by k.slug), '[]')
+            from skills k where k.workspace_id = r.workspace_id) as skills
     from runs r
     join agent_instances a on a.id = r.agent_id
     join workspaces w on w.id = r.workspace_id

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { join } from 'node:path';
 import { capabilitiesOf } from '../access/domain/capabilities.js';
+import { skillsFolderOf } from '../execution/adapters/skills-folder.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import type { Tx } from '../platform/database/tx.js';
 import { newId } from '../platform/ids.js';
@@ -135,6 +136,7 @@ function prepare(request: ClaimRequest, input: ClaimInput, staleness: Staleness)
   const prompt = composePrompt({
     agent: { name: input.agent_name, role: input.agent_role, instructions: input.instructions },
     workspace: input.workspace_name,
+    skills: { folder: skillsFolderOf(input.adapter), list: input.skills },
     wakes,
     refusedWakes: input.refused_wakes,
     task:

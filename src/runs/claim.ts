@@ -51,6 +51,7 @@ export interface ClaimInput {
   readonly comments: readonly { readonly author: string; readonly body: string; readonly at: string }[];
   readonly comments_total: number;
   readonly open_blockers: readonly string[];
+  readonly skills: readonly { readonly slug: string; readonly description: string }[];
   readonly may_have_begun: boolean;
   /** A retry that is given up instead of being run. */
   readonly too_old: boolean;

@@ -51,6 +51,10 @@ export abstract class RuntimeAction<Body extends object = object, View extends o
   abstract perform(call: ActionCall<Body>): Promise<View | RefusedWithEffect>;
 }
 
+/** `post_comment` is `postComment`. */
+export const handlerName = ({ action }: ActionDeclaration): string =>
+  action.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+
 export type ActionClass = Type<RuntimeAction> & { readonly declared: ActionDeclaration };
 
 export const actorOf = ({ agentId, runId }: RunIdentity): Actor & { readonly kind: 'agent' } => ({ kind: 'agent', id: agentId, runId });

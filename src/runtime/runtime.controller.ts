@@ -6,7 +6,7 @@ import { Idempotent } from '../access/idempotent.decorator.js';
 import { Requires } from '../access/requires.decorator.js';
 import type { RunAdmission } from '../access/run-admission.js';
 import { RunRefusalFilter } from './run-refusal.filter.js';
-import type { ActionClass, ActionDeclaration } from './runtime-action.js';
+import { handlerName, type ActionClass, type ActionDeclaration } from './runtime-action.js';
 import { RuntimeActions } from './runtime-actions.service.js';
 
 /** The counter where running agents ask for things: one route an action, made from its declaration, so that none can lack a guard. */
@@ -18,7 +18,7 @@ export function runtimeController(actions: readonly ActionClass[]): Type {
     constructor(@Inject(RuntimeActions) readonly actions: RuntimeActions) {}
   }
   for (const action of actions) {
-    const name = action.declared.action.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+    const name = handlerName(action.declared);
     const handler = {
       [name](this: RuntimeController, admission: RunAdmission, body: object = {}): Promise<object> {
         return this.actions.perform(action, { ...admission, body });

@@ -6,6 +6,7 @@ import { OfficeSettings } from '../platform/config/office-settings.js';
 import { Nudges } from '../platform/database/nudges.js';
 import { Clock } from '../platform/clock/clock.js';
 import type { ClaimedRun } from '../runs/claim.js';
+import { LaunchKit } from '../runs/launch-kit.js';
 import { RunOwnership } from '../runs/run-ownership.service.js';
 import type { Result, Settled } from '../settlement/domain/ending.js';
 import { SettlementService } from '../settlement/settlement.service.js';
@@ -36,6 +37,7 @@ export class RunDriver {
     private readonly settlement: SettlementService,
     private readonly persistence: Persistence,
     private readonly configs: AgentConfigs,
+    private readonly kits: LaunchKit,
     private readonly live: LiveRuns,
     private readonly nudges: Nudges,
     private readonly settings: OfficeSettings,
@@ -115,6 +117,7 @@ export class RunDriver {
 
   private async specOf(run: ClaimedRun): Promise<LaunchSpec> {
     const seconds = 1_000;
+    const kit = await this.persistence.untilHeard(() => this.kits.pack(run), 1);
     return {
       executionId: run.executionId,
       adapter: run.adapter,
@@ -128,7 +131,9 @@ export class RunDriver {
         OFFICE_WAKE_REASON: run.reason,
         OFFICE_RUN_ATTEMPT: String(run.attempt),
         OFFICE_SESSION_TURN: String(run.turn),
+        ...kit.env,
       },
+      mcp: kit.mcp,
       prompt: run.prompt,
       acpSessionId: run.acpSessionId,
       identity: null,

@@ -61,6 +61,12 @@ export class RuntimeDesk {
     return new RuntimeDesk(this.office, await this.office.workspace());
   }
 
+  /** Opens its doors on a port of its own; answers where. */
+  async listen(): Promise<string> {
+    await this.office.app.app.listen(0, '127.0.0.1');
+    return this.office.app.app.getUrl();
+  }
+
   close(): Promise<void> {
     return this.office.close();
   }

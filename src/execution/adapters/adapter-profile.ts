@@ -21,6 +21,8 @@ export interface AdapterProfile {
   readonly errorPrefixes?: readonly string[];
   /** Finds the failure in a turn that the agent ended as if all were well; null when all was. */
   readonly telltale?: (signs: TurnSigns) => ErrorRecord | null;
+  /** Where it looks for skills, below the folder of its session. */
+  readonly skillsFolder?: string;
   /** `_meta` of `initialize`. */
   readonly initializeMeta?: (spec: LaunchSpec) => Readonly<Record<string, unknown>>;
 }

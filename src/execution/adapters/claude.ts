@@ -2,6 +2,7 @@ import { TRUST, type AdapterProfile } from './adapter-profile.js';
 
 export const claude: AdapterProfile = {
   id: 'claude',
+  skillsFolder: '.claude/skills',
   commands: [['claude-agent-acp'], ['claude-code-acp']],
   passes: [
     ...TRUST,

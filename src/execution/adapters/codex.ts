@@ -23,6 +23,7 @@ export function codexTelltale({ info, lastMessage }: TurnSigns): ErrorRecord | n
 
 export const codex: AdapterProfile = {
   id: 'codex',
+  skillsFolder: '.agents/skills',
   commands: [['codex-acp']],
   passes: [...TRUST, 'OPENAI_API_KEY', 'OPENAI_BASE_URL', 'CODEX_API_KEY', 'CODEX_HOME'],
   install: 'npm install -g @zed-industries/codex-acp',

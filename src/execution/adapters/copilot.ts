@@ -10,6 +10,7 @@ export function copilotTelltale({ answer, lastChunk }: TurnSigns): ErrorRecord |
 
 export const copilot: AdapterProfile = {
   id: 'copilot',
+  skillsFolder: '.github/skills',
   commands: [['copilot', '--acp']],
   passes: [...TRUST, 'GH_TOKEN', 'GITHUB_TOKEN', 'GH_HOST', 'COPILOT_*'],
   sets: { COPILOT_AUTO_UPDATE: 'false' },

@@ -2,6 +2,7 @@ import { TRUST, type AdapterProfile } from './adapter-profile.js';
 
 export const opencode: AdapterProfile = {
   id: 'opencode',
+  skillsFolder: '.agents/skills',
   commands: [['opencode', 'acp']],
   passes: [...TRUST, 'OPENCODE_*', 'ANTHROPIC_API_KEY', 'OPENAI_API_KEY', 'GEMINI_API_KEY', 'XDG_CONFIG_HOME', 'XDG_DATA_HOME'],
   install: 'npm install -g opencode-ai',
@@ -17,6 +18,7 @@ export const auggie: AdapterProfile = {
 
 export const gemini: AdapterProfile = {
   id: 'gemini',
+  skillsFolder: '.gemini/skills',
   commands: [['gemini', '--acp']],
   passes: [
     ...TRUST,
@@ -35,6 +37,7 @@ export const gemini: AdapterProfile = {
 /** Amp speaks no ACP itself; somebody's bridge does, and only its administrator knows which. */
 export const amp: AdapterProfile = {
   id: 'amp',
+  skillsFolder: '.agents/skills',
   commands: [],
   passes: [...TRUST, 'AMP_API_KEY', 'AMP_URL'],
   install: 'Amp does not speak ACP by itself: set the agent\'s "command" to an ACP bridge for it.',
