@@ -83,6 +83,28 @@ export interface Refusal {
   readonly code: string | null;
 }
 
+export interface ToolCall {
+  readonly name: string;
+  readonly arguments: Readonly<Record<string, unknown>>;
+}
+
+/** Wants one tool after the other, each once it has been told what came of the one before. `then` is what it does after the last. */
+export function calls(...wanted: readonly ((request: ModelRequest) => ToolCall)[]): (then: Reply) => Reply {
+  return (then) => (request, response) => {
+    const done = request.input.filter(({ type }) => type === 'function_call_output').length;
+    const next = wanted[done];
+    if (next === undefined) return then(request, response);
+    const { name, arguments: args } = next(request);
+    const call = { type: 'function_call', call_id: `call_${done}`, name, arguments: JSON.stringify(args) };
+    const stream = new ResponseStream(response);
+    stream.send('response.output_item.added', {
+      output_index: 0,
+      item: { ...call, id: `fc_${done}`, arguments: '', status: 'in_progress' },
+    });
+    stream.complete({ ...call, id: `fc_${done}`, status: 'completed' });
+  };
+}
+
 /** An error before any answer, in the shape of the provider's. */
 export function refuses(status: number, { message, type, code }: Refusal): Reply {
   return (_request, response) => {

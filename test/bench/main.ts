@@ -12,11 +12,12 @@ import { claimBench } from './claim.bench.js';
 import { ratioOf, table, type Bench, type BenchPlace, type Figure } from './figures.js';
 import { inboxBench } from './inbox.bench.js';
 import { queueBench } from './queue.bench.js';
+import { runtimeBench } from './runtime.bench.js';
 import { realtimeBench } from './realtime.bench.js';
 import { serverBench } from './server.bench.js';
 
 /** `npm run bench [-- name ...]`. OFFICE_BENCH_SIZE=0.1 is a tenth. Ratios are of one run on one PostgreSQL with its production settings. */
-const BENCHES: readonly Bench[] = [serverBench, queueBench, claimBench, realtimeBench, inboxBench];
+const BENCHES: readonly Bench[] = [serverBench, queueBench, claimBench, realtimeBench, inboxBench, runtimeBench];
 
 const wanted = process.argv.slice(2);
 const dataDir = mkdtempSync(join(tmpdir(), 'office-bench-db-'));
