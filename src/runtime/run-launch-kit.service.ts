@@ -21,7 +21,7 @@ export class RunLaunchKit extends LaunchKit {
   }
 
   override async pack(run: ClaimedRun): Promise<LaunchKitContents> {
-    const problems = await writeSkills(run.folder, skillsFolderOf(run.adapter), await this.skills.allOf(run.workspaceId));
+    const problems = await writeSkills(run.folder, skillsFolderOf(run.adapter), await this.skills.whole(run.workspaceId));
     // A turn can do without a skill; whoever wonders why it was not read finds the reason in the run's log.
     if (problems.length > 0) await this.ownership.note(run, 'skills.not_written', 'warn', { skills: problems });
     const token = this.tokens.mint(run);

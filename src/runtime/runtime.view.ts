@@ -25,7 +25,7 @@ export class OwnWakeView {
   @ApiProperty({ type: String, nullable: true }) note!: string | null;
 }
 
-export class MeView {
+export class RunSelfView {
   @ApiProperty({ format: 'uuid' }) run_id!: string;
   @ApiProperty({ format: 'uuid' }) workspace_id!: string;
   @ApiProperty({ type: OwnAgentView }) agent!: OwnAgentView;

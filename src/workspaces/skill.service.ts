@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { OnApplicationBootstrap } from '@nestjs/common';
-import { outside, type Reading } from '../platform/database/reading.js';
+import type { Reading } from '../platform/database/reading.js';
 import type { Tx } from '../platform/database/tx.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { OfficeError } from '../platform/errors/office-error.js';
@@ -52,15 +52,20 @@ export class SkillService implements OnApplicationBootstrap {
     await tx.query(SHIP, shipped(workspaceId));
   }
 
-  /** All of them, with what they say; at most a hundred and the office's own. */
-  all(db: Reading, workspaceId: string): Promise<SkillRow[]> {
-    return db.query<SkillRow>(`select * from skills where workspace_id = $1 order by slug limit ${MOST_SKILLS + SYSTEM_SKILLS.length}`, [
-      workspaceId,
-    ]);
+  /** All of them, without what they say; at most a hundred and the office's own. */
+  catalogue(db: Reading, workspaceId: string): Promise<Pick<SkillRow, 'id' | 'slug' | 'name' | 'description' | 'is_system'>[]> {
+    return db.query(
+      `select id, slug, name, description, is_system from skills where workspace_id = $1 order by slug limit ${MOST_SKILLS + SYSTEM_SKILLS.length}`,
+      [workspaceId],
+    );
   }
 
-  allOf(workspaceId: string): Promise<SkillRow[]> {
-    return this.all(outside(this.unitOfWork), workspaceId);
+  /** All of them, with what they say. */
+  whole(workspaceId: string): Promise<Pick<SkillRow, 'slug' | 'description' | 'content'>[]> {
+    return this.unitOfWork.read(
+      `select slug, description, content from skills where workspace_id = $1 order by slug limit ${MOST_SKILLS + SYSTEM_SKILLS.length}`,
+      [workspaceId],
+    );
   }
 
   async list(workspaceId: string, { limit, cursor }: PageQuery): Promise<SkillPage> {

@@ -3,16 +3,21 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { RunEventView, RunView } from '../../src/runs/run.view.js';
 import { RUNTIME_ACTIONS } from '../../src/runtime/all-actions.js';
+import { cloneDatabase } from '../support/office-db.js';
 import { mockScript, RealServer, waitFor } from '../support/real-server.js';
 
 const servers: RealServer[] = [];
-const start = async (env: Record<string, string> = {}, home?: string): Promise<RealServer> => {
-  const server = await RealServer.start({ env, ...(home === undefined ? {} : { home }) });
+const databases: Awaited<ReturnType<typeof cloneDatabase>>[] = [];
+const start = async (env: Record<string, string> = {}): Promise<RealServer> => {
+  const database = await cloneDatabase();
+  databases.push(database);
+  const server = await RealServer.start({ env, databaseUrl: database.url });
   servers.push(server);
   return server;
 };
 afterEach(async () => {
   for (const server of servers.splice(0)) await server.dispose();
+  for (const database of databases.splice(0)) await database.drop();
 });
 
 interface Made {

@@ -3,11 +3,13 @@ import type { OpenAPIObject } from '@nestjs/swagger';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { newId } from '../../src/platform/ids.js';
 import { answerFault, operationsOf, requestsOf, type Operation } from '../support/api-fuzz.js';
+import { cloneDatabase } from '../support/office-db.js';
 import { mockScript, RealServer, waitFor } from '../support/real-server.js';
 
 /** How many requests an operation gets; `npm run fuzz` asks for more. */
 const RUNS = Number(process.env.OFFICE_FUZZ_RUNS ?? 12);
 
+let database: Awaited<ReturnType<typeof cloneDatabase>>;
 let server: RealServer;
 let document: OpenAPIObject;
 let operations: Operation[];
@@ -57,7 +59,11 @@ async function readIfThere(path: string): Promise<string | false> {
 }
 
 beforeAll(async () => {
-  server = await RealServer.start({ env: { OFFICE_FIRST_EVENT_TIMEOUT_SEC: '3600', OFFICE_MAX_EXECUTIONS: '2' } });
+  database = await cloneDatabase();
+  server = await RealServer.start({
+    databaseUrl: database.url,
+    env: { OFFICE_FIRST_EVENT_TIMEOUT_SEC: '3600', OFFICE_MAX_EXECUTIONS: '2' },
+  });
   document = (await (await fetch(`${server.url}/api/docs-json`)).json()) as OpenAPIObject;
   operations = operationsOf(document);
   const { id: ws } = await server.must<{ id: string }>('POST /workspaces', { name: 'Acme' });
@@ -68,7 +74,10 @@ beforeAll(async () => {
   runtimeToken = running.token;
   ids = [ws, agent.id, task.id, ...running.ids, items[0]!.id];
 }, 120_000);
-afterAll(() => server?.dispose());
+afterAll(async () => {
+  await server?.dispose();
+  await database?.drop();
+});
 
 async function ask(operation: Operation, url: string, body: string | undefined): Promise<{ status: number; body: unknown }> {
   const isAgents = operation.path.startsWith('/api/v1/runtime');

@@ -65,7 +65,7 @@ function complete(operation: Operation, method: (typeof METHODS)[number]): void 
   if (access?.who !== 'public') statuses.add(401).add(403);
   if (access?.row || parameters.some((parameter) => parameter.in === 'path')) statuses.add(404);
   if (operation.requestBody) statuses.add(413).add(415);
-  if (operation.requestBody || parameters.some(({ in: place }) => place === 'query' || place === 'header')) statuses.add(400);
+  if (operation.requestBody || parameters.length > 0) statuses.add(400);
   // Whatever changes something may come too late, or be used up.
   if (method !== 'get' && access?.who !== 'public') statuses.add(409);
   for (const status of statuses) operation.responses[String(status)] ??= refusalOf(status);

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { OfficeError } from '../../platform/errors/office-error.js';
 import { RuntimeAction, type ActionCall, type ActionDeclaration } from '../runtime-action.js';
-import { MeView } from '../runtime.view.js';
+import { RunSelfView } from '../runtime.view.js';
 
 const ME = `
   select r.id as run_id, r.workspace_id, r.reason,
@@ -19,7 +19,7 @@ const ME = `
 
 /** Who I am, and why I was woken. */
 @Injectable()
-export class Me extends RuntimeAction<object, MeView> {
+export class Me extends RuntimeAction<object, RunSelfView> {
   static readonly declared: ActionDeclaration = {
     action: 'me',
     capability: null,
@@ -28,12 +28,12 @@ export class Me extends RuntimeAction<object, MeView> {
     summary: 'Who you are, what you work on, why you were woken and what you may do.',
     names: [],
     body: null,
-    answer: MeView,
+    answer: RunSelfView,
     ofTask: true,
   };
 
-  override async perform({ tx, run }: ActionCall): Promise<MeView> {
-    const [me] = await tx.query<Omit<MeView, 'capabilities' | 'expires_at'>>(ME, [run.workspaceId, run.runId]);
+  override async perform({ tx, run }: ActionCall): Promise<RunSelfView> {
+    const [me] = await tx.query<Omit<RunSelfView, 'capabilities' | 'expires_at'>>(ME, [run.workspaceId, run.runId]);
     if (me === undefined) throw new OfficeError('not_found');
     return { ...me, capabilities: [...run.capabilities], expires_at: new Date(run.expiresAt * 1_000).toISOString() };
   }

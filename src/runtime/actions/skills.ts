@@ -22,8 +22,7 @@ export class ListSkills extends RuntimeAction<object, KnownSkillsView> {
   }
 
   override async perform({ tx, run }: ActionCall): Promise<KnownSkillsView> {
-    const skills = await this.skills.all(tx, run.workspaceId);
-    return { items: skills.map(({ id, slug, name, description, is_system }) => ({ id, slug, name, description, is_system })) };
+    return { items: await this.skills.catalogue(tx, run.workspaceId) };
   }
 }
 
