@@ -11,7 +11,7 @@ afterAll(() => office?.close());
 /** The names of the office's tools, as Codex tells them to its model: of one of them, or of all that end like it. */
 function toolNamed(request: ModelRequest, name: string): string {
   const found = namesIn(request.tools).find((known) => known.endsWith(name));
-  if (found === undefined) throw new Error(`the model was offered no tool ${name}: ${JSON.stringify(request.tools).slice(0, 2_000)}`);
+  if (found === undefined) throw new Error(`the model was offered no tool ${name}: ${JSON.stringify(request.tools.map(({ name, type, tools }: any) => [type, name, tools?.map((t: any) => [t.type, t.name])]))}`);
   return found;
 }
 

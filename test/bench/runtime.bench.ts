@@ -16,6 +16,7 @@ import { OfficeHttpAdapter } from '../../src/platform/http/office-http.adapter.j
 import { newId } from '../../src/platform/ids.js';
 import { OfficeLogger } from '../../src/platform/logging/office-logger.js';
 import { OfficeHost } from '../../src/platform/office-host.js';
+import { OfficeSocketAdapter } from '../../src/realtime/office-socket.adapter.js';
 import { ClaimService } from '../../src/runs/claim.service.js';
 import { WakeService } from '../../src/runs/wake.service.js';
 import { furnish } from './furnish.js';
@@ -72,6 +73,7 @@ export const runtimeBench: Bench = {
       .compile();
     const app = testing.createNestApplication<NestFastifyApplication>(new OfficeHttpAdapter(), { logger: false });
     configureHttp(app);
+    app.useWebSocketAdapter(new OfficeSocketAdapter(app));
     await app.listen(0, '127.0.0.1');
     const unitOfWork = app.get(UnitOfWork);
     const dataSource = app.get(DataSource);

@@ -14,6 +14,7 @@ import { OfficeHttpAdapter } from '../../src/platform/http/office-http.adapter.j
 import { newId } from '../../src/platform/ids.js';
 import { OfficeLogger } from '../../src/platform/logging/office-logger.js';
 import { OfficeHost } from '../../src/platform/office-host.js';
+import { OfficeSocketAdapter } from '../../src/realtime/office-socket.adapter.js';
 import { cloneDatabase } from '../support/office-db.js';
 import { routeInventory, type RouteEntry } from '../support/route-inventory.js';
 
@@ -44,6 +45,7 @@ describe('the routes for people', () => {
       .compile();
     app = testing.createNestApplication<NestFastifyApplication>(new OfficeHttpAdapter(), { logger: false });
     configureHttp(app);
+    app.useWebSocketAdapter(new OfficeSocketAdapter(app));
     await app.init();
     await app.getHttpAdapter().getInstance().ready();
     routes = routeInventory(app).filter(({ access }) => !access.startsWith('run'));
