@@ -8,21 +8,19 @@ beforeAll(async () => {
 });
 afterAll(() => office?.close());
 
-/** The names of the office's tools, as Codex tells them to its model: of one of them, or of all that end like it. */
-function toolNamed(request: ModelRequest, name: string): string {
-  const found = namesIn(request.tools).find((known) => known.endsWith(name));
-  if (found === undefined) throw new Error(`the model was offered no tool ${name}: ${JSON.stringify(request.tools.map(({ name, type, tools }: any) => [type, name, tools?.map((t: any) => [t.type, t.name])]))}`);
-  return found;
+/** A tool of the office, as Codex tells it to its model: a function in the namespace of its server. */
+function toolNamed({ tools }: ModelRequest, name: string): { name: string; namespace: string } {
+  const ours = tools.find((tool) => tool.type === 'namespace' && tool.tools?.some((inner) => inner.name === name));
+  if (ours?.name === undefined) throw new Error(`the model was offered no tool ${name}`);
+  return { name, namespace: ours.name };
 }
-
-const namesIn = (tools: readonly { readonly name?: string }[]): string[] => tools.flatMap(({ name }) => (name === undefined ? [] : [name]));
 
 describe('the real Codex with the tools of the office', () => {
   it('comments on its task and moves it to review through MCP', async (test) => {
     const desk = await office.hire(test, { policy: 'allow' });
     desk.model.reply = calls(
-      (request) => ({ name: toolNamed(request, 'post_comment'), arguments: { body: 'The door is mended.' } }),
-      (request) => ({ name: toolNamed(request, 'update_task_status'), arguments: { status: 'in_review' } }),
+      (request) => ({ ...toolNamed(request, 'post_comment'), arguments: { body: 'The door is mended.' } }),
+      (request) => ({ ...toolNamed(request, 'update_task_status'), arguments: { status: 'in_review' } }),
     )(says('Moved to review.'));
     const task = await desk.assign('Mend the door');
 

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 export interface ModelRequest {
   /** The conversation so far: messages, calls of tools and what came of them, oldest first. */
   readonly input: readonly Readonly<Record<string, unknown>>[];
-  readonly tools: readonly { readonly name?: string }[];
+  readonly tools: readonly { readonly type?: string; readonly name?: string; readonly tools?: readonly { readonly name?: string }[] }[];
 }
 
 /** What the model does with one request. */
@@ -85,6 +85,8 @@ export interface Refusal {
 
 export interface ToolCall {
   readonly name: string;
+  /** Of tools that come from a server. */
+  readonly namespace: string;
   readonly arguments: Readonly<Record<string, unknown>>;
 }
 
@@ -94,8 +96,8 @@ export function calls(...wanted: readonly ((request: ModelRequest) => ToolCall)[
     const done = request.input.filter(({ type }) => type === 'function_call_output').length;
     const next = wanted[done];
     if (next === undefined) return then(request, response);
-    const { name, arguments: args } = next(request);
-    const call = { type: 'function_call', call_id: `call_${done}`, name, arguments: JSON.stringify(args) };
+    const { name, namespace, arguments: args } = next(request);
+    const call = { type: 'function_call', call_id: `call_${done}`, name, namespace, arguments: JSON.stringify(args) };
     const stream = new ResponseStream(response);
     stream.send('response.output_item.added', {
       output_index: 0,
