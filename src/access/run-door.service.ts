@@ -67,7 +67,8 @@ export class RunDoor {
   }
 
   private async isRunning(run: RunIdentity): Promise<boolean> {
-    const rows = await this.unitOfWork.read(IS_RUNNING, [run.workspaceId, run.runId, run.generation, run.agentId]);
+    // As a statement of its own, whose plan the connection keeps: it is asked with every request.
+    const rows = await this.unitOfWork.statement(IS_RUNNING, [run.workspaceId, run.runId, run.generation, run.agentId]);
     return rows.length === 1;
   }
 

@@ -15,6 +15,9 @@ const LIFETIME_SEC = 4 * 3_600;
 /** So long a run may still call after its own timeout: no run outlives its token. */
 const BEYOND_TIMEOUT_SEC = 15 * 60;
 
+/** Tokens whose signatures need no second look. */
+const MOST_CHECKED = 1_000;
+
 /** What a token is made of; a claimed run is one. */
 export interface RunToMint {
   readonly runId: string;
@@ -32,6 +35,7 @@ export interface RunToMint {
 export class RunTokens {
   private readonly jwt = new JwtService();
   private readonly lifetimeSec: number;
+  private readonly checked = new Map<string, RunIdentity>();
 
   constructor(
     private readonly keys: RunKeys,
@@ -60,8 +64,18 @@ export class RunTokens {
     return this.jwt.sign(claims, { secret, algorithm: 'HS256', keyid: kid, issuer: ISSUER, audience: AUDIENCE });
   }
 
-  /** Null for whatever is not exactly a token of ours that has not expired. */
+  /** Null for whatever is not exactly a token of ours that has not expired. A signature that was good once stays so: only time is asked again. */
   read(token: string): RunIdentity | null {
+    const known = this.checked.get(token);
+    if (known !== undefined) return known.expiresAt > this.nowSec() ? known : null;
+    const read = this.check(token);
+    if (read === null) return null;
+    if (this.checked.size >= MOST_CHECKED) this.checked.clear();
+    this.checked.set(token, read);
+    return read;
+  }
+
+  private check(token: string): RunIdentity | null {
     try {
       const decoded = this.jwt.decode<{ header: { kid?: unknown } } | null>(token, { complete: true });
       const key = this.keys.find(decoded?.header.kid);
