@@ -35,7 +35,7 @@ export interface ActionCall<Body = object> {
   /** The task the action changes, locked; null where it changes none. */
   readonly task: LockedTask | null;
   /** What the run's log says it was about, where that is known only now. */
-  about(type: string, id: string): void;
+  readonly about: (type: string, id: string) => void;
 }
 
 /** A refusal that keeps what was written before it: a wake that was refused stays listed. */

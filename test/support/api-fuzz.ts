@@ -19,6 +19,8 @@ export interface FuzzRequest {
 
 const isJson = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
 
+const schemasOf = ({ components }: OpenAPIObject): Readonly<Record<string, unknown>> => components?.schemas ?? {};
+
 export function operationsOf(document: OpenAPIObject): Operation[] {
   return Object.entries(document.paths).flatMap(([path, item]) =>
     Object.entries(item as Json).flatMap(([method, operation]) => {
@@ -45,7 +47,7 @@ export function requestsOf(document: OpenAPIObject, operation: Operation, ids: r
   const valueOf = (schema: unknown, depth = 0): fc.Arbitrary<unknown> => {
     if (!isJson(schema) || depth > 6) return anything;
     if (typeof schema['$ref'] === 'string') {
-      return valueOf((document.components?.schemas as Record<string, unknown>)[schema['$ref'].split('/').at(-1)!], depth + 1);
+      return valueOf(schemasOf(document)[schema['$ref'].split('/').at(-1)!], depth + 1);
     }
     if (Array.isArray(schema['allOf'])) return valueOf(schema['allOf'][0], depth + 1);
     const right = rightValue(schema, depth);
@@ -136,7 +138,7 @@ export function answerFault(document: OpenAPIObject, operation: Operation, statu
 function mismatch(document: OpenAPIObject, schema: unknown, value: unknown, at: string): string | null {
   if (!isJson(schema)) return null;
   if (typeof schema['$ref'] === 'string') {
-    return mismatch(document, (document.components?.schemas as Record<string, unknown>)[schema['$ref'].split('/').at(-1)!], value, at);
+    return mismatch(document, schemasOf(document)[schema['$ref'].split('/').at(-1)!], value, at);
   }
   if (value === null && schema['nullable'] === true) return null;
   for (const part of (schema['allOf'] ?? []) as unknown[]) {

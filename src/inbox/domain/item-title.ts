@@ -20,7 +20,8 @@ const REASON_CHARACTERS = 120;
 /** Of an approval: the first line of why. */
 export function approvalTitle(agent: string, type: string, reason: string): string {
   const [first = ''] = reason.trim().split('\n');
-  const line = [...first].length > REASON_CHARACTERS ? `${[...first].slice(0, REASON_CHARACTERS).join('')}…` : first;
+  const characters = Array.from(first);
+  const line = characters.length > REASON_CHARACTERS ? `${characters.slice(0, REASON_CHARACTERS).join('')}…` : first;
   return `${agent} ${type === 'hire_agent' ? 'wants to hire' : 'asks'}: ${line}`;
 }
 

@@ -62,7 +62,8 @@ export class RequestApproval extends RuntimeAction<RequestApprovalBody, Requeste
     }
     const wanted = (await this.validation.transform(body.payload ?? {}, { type: 'body', metatype: CreateAgentBody })) as CreateAgentBody;
     if (wanted.reports_to != null) await this.hires.assertColleague(tx, wanted.reports_to);
-    const { approvalId } = await this.hires.hire(tx, run, { ...wanted, reason: body.reason }, 'always_asks');
+    wanted.reason = body.reason;
+    const { approvalId } = await this.hires.hire(tx, run, wanted, 'always_asks');
     return approvalId!;
   }
 }

@@ -30,7 +30,7 @@ export function readMemoryPath(path: string): MemoryPlace | { readonly problem: 
   if (parts.some(isTraversal)) return { problem: 'a key does not lead elsewhere' };
   if (parts.some((part) => UNWELCOME.test(part))) return { problem: 'a key has visible characters only, none of them \\ and none encoded' };
   const key = parts.join('/').normalize('NFC');
-  if ([...key].length > LONGEST_KEY) return { problem: `a key is at most ${LONGEST_KEY} characters` };
+  if (Array.from(key).length > LONGEST_KEY) return { problem: `a key is at most ${LONGEST_KEY} characters` };
   return { namespace: known, ownerId: ownerId.toLowerCase(), key };
 }
 

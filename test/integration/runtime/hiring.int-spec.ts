@@ -1,3 +1,4 @@
+// oxlint-disable vitest/no-conditional-expect -- what is expected of a case is computed from it, and every branch expects something
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AGENT_ROLES, CAPABILITIES, type Capability } from '../../../src/access/domain/capabilities.js';

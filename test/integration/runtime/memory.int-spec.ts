@@ -156,7 +156,7 @@ describe('memory', () => {
     );
     const put = (key: string) => ada.ask(`PUT ${of('tasks', ada.run.taskId!, key)}`, { content: 'x' });
     const both = await Promise.all([put('last'), put('one-more')]);
-    expect(both.map(({ status }) => status).toSorted()).toEqual([200, 409]);
+    expect(both.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409]);
     expect((await put('k1')).status).toBe(200);
     expect((await put('another')).body).toMatchObject({ code: 'memory_full' });
   });
@@ -183,7 +183,7 @@ describe('two writers of one key', () => {
   it('of nothing yet: null lets one of them make it', async () => {
     const bob = await desk.worker();
     const both = await Promise.all([ada, bob].map((worker) => put(worker, 'fresh', { content: worker.run.agentId, if_updated_at: null })));
-    expect(both.map(({ status }) => status).toSorted()).toEqual([200, 409]);
+    expect(both.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409]);
     expect((await put(ada, 'absent', { content: 'x', if_updated_at: '2026-01-01T00:00:00.000Z' })).body).toMatchObject({
       code: 'memory_conflict',
       updated_at: null,
