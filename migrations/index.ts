@@ -12,6 +12,7 @@ import { PermissionRequests1796000000150 } from './1796000000150-permission-requ
 import { AgentUsers1796000000151 } from './1796000000151-agent-users.js';
 import { Transcript1796000000110 } from './1796000000110-transcript.js';
 import { DrainDeadline1796000000160 } from './1796000000160-drain-deadline.js';
+import { Runtime1796000000120 } from './1796000000120-runtime.js';
 
 /** Every migration, oldest first, by hand: a glob would load nothing, quietly, wherever TypeScript is not compiled ahead. */
 export const migrations = [
@@ -29,4 +30,5 @@ export const migrations = [
   AgentUsers1796000000151,
   Transcript1796000000110,
   DrainDeadline1796000000160,
+  Runtime1796000000120,
 ];

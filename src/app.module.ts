@@ -16,6 +16,7 @@ import { RecoveryModule } from './recovery/recovery.module.js';
 import { RepositoryModule } from './repositories/repository.module.js';
 import { RetentionModule } from './retention/retention.module.js';
 import { RunModule } from './runs/run.module.js';
+import { RuntimeModule } from './runtime/runtime.module.js';
 import { SchedulerModule } from './scheduler/scheduler.module.js';
 import { SessionModule } from './sessions/session.module.js';
 import { SettlementModule } from './settlement/settlement.module.js';
@@ -59,6 +60,7 @@ export class AppModule {
         SchedulerModule,
         RecoveryModule,
         RetentionModule,
+        RuntimeModule,
         DashboardModule,
         RealtimeModule,
       ],

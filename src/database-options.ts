@@ -6,6 +6,7 @@ import { IdempotencyKeyEntity } from './access/idempotency-key.entity.js';
 import { UserEntity } from './access/user.entity.js';
 import { AgentPauseEntity } from './agents/agent-pause.entity.js';
 import { AgentEntity } from './agents/agent.entity.js';
+import { ApprovalEntity } from './inbox/approval.entity.js';
 import { InboxDismissalEntity } from './inbox/inbox-dismissal.entity.js';
 import { InterruptionRunEntity } from './inbox/interruption-run.entity.js';
 import { InterruptionEntity } from './inbox/interruption.entity.js';
@@ -23,6 +24,7 @@ import { RunUsageEntity } from './runs/run-usage.entity.js';
 import { RunEntity } from './runs/run.entity.js';
 import { WakeKeyEntity } from './runs/wake-key.entity.js';
 import { WakeRequestEntity } from './runs/wake-request.entity.js';
+import { MemoryEntryEntity } from './runtime/memory-entry.entity.js';
 import { ExecutorRunningEntity } from './sessions/executor-running.entity.js';
 import { TaskFolderEntity } from './sessions/task-folder.entity.js';
 import { TaskSessionEntity } from './sessions/task-session.entity.js';
@@ -37,6 +39,7 @@ import { ProjectEntity } from './workflow/project.entity.js';
 import { WorkflowStepEntity } from './workflow/workflow-step.entity.js';
 import { WorkflowEntity } from './workflow/workflow.entity.js';
 import { HostEntity } from './workspaces/host.entity.js';
+import { SkillEntity } from './workspaces/skill.entity.js';
 import { WorkspaceMemberEntity } from './workspaces/workspace-member.entity.js';
 import { WorkspaceSecretEntity } from './workspaces/workspace-secret.entity.js';
 import { WorkspaceSettingsEntity } from './workspaces/workspace-settings.entity.js';
@@ -81,6 +84,9 @@ const entities = [
   ProviderHoldEntity,
   PermissionRequestEntity,
   PermissionGrantEntity,
+  ApprovalEntity,
+  MemoryEntryEntity,
+  SkillEntity,
 ];
 
 /**

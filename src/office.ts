@@ -7,6 +7,7 @@ import { openFoundation } from './foundation.js';
 import type { OfficeSettings } from './platform/config/office-settings.js';
 import { StartError } from './platform/errors/start-error.js';
 import { configureHttp } from './platform/http/configure-http.js';
+import { OfficeAddress } from './platform/http/office-address.js';
 import { OfficeHttpAdapter } from './platform/http/office-http.adapter.js';
 import type { OfficeLogger } from './platform/logging/office-logger.js';
 import { OfficeHost } from './platform/office-host.js';
@@ -43,9 +44,11 @@ export async function openOffice(settings: OfficeSettings, logger: OfficeLogger)
         `Cannot listen on ${settings.OFFICE_HOST}:${settings.OFFICE_PORT} (${error.code}). Set OFFICE_PORT or OFFICE_HOST.`,
       );
     });
+    const url = await app.getUrl();
+    app.get(OfficeAddress).openedAt(url);
     await app.get(Scheduler).open();
     return {
-      url: await app.getUrl(),
+      url,
       close: async () => {
         await app.close();
         await foundation.close();

@@ -38,6 +38,8 @@ export class AccessGuard implements CanActivate {
     }
     // Messages of a socket have no request to judge: whoever opens sockets admits them before the upgrade (and declares it).
     if (context.getType() !== 'http') return true;
+    // Agents have guards of their own behind this one (`@Requires` puts both there); without them there would be no run to act for.
+    if (declared.who === 'run') return true;
 
     const request = context.switchToHttp().getRequest<FastifyRequest<{ Params: Record<string, string> }>>();
     const token = declared.who === 'public' ? null : bearerToken(request.headers.authorization);

@@ -7,6 +7,9 @@ import { FirstAdminService } from './first-admin.service.js';
 import { IdempotencyCron } from './idempotency.cron.js';
 import { IdempotentCommands } from './idempotent-commands.service.js';
 import { PeopleController } from './people.controller.js';
+import { RunDoor } from './run-door.service.js';
+import { RunKeys } from './run-keys.js';
+import { RunTokens } from './run-tokens.service.js';
 import { PeopleService } from './people.service.js';
 import { ProbesController } from './probes.controller.js';
 
@@ -21,7 +24,10 @@ import { ProbesController } from './probes.controller.js';
     IdempotencyCron,
     IdempotentCommands,
     PeopleService,
+    RunDoor,
+    RunKeys,
+    RunTokens,
   ],
-  exports: [Doorkeeper, IdempotentCommands],
+  exports: [Doorkeeper, IdempotentCommands, RunDoor, RunTokens],
 })
 export class AccessModule {}

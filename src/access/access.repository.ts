@@ -19,6 +19,8 @@ const ROWS: Readonly<Record<RowKind, { readonly table: string; readonly workspac
     workspace: 'workspace_id',
     exists: 'subject.repository_id is not null',
   },
+  approvals: { table: 'approvals', workspace: 'workspace_id' },
+  skills: { table: 'skills', workspace: 'workspace_id' },
 };
 
 /** The guard's two questions. Both are asked anew with every request, so that a revocation or a removal holds at once. */

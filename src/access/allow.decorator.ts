@@ -1,10 +1,11 @@
 import { applyDecorators } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { ApiBearerAuth, ApiExtension, ApiParam } from '@nestjs/swagger';
+import type { RunRequirement } from './domain/run-access.js';
 import type { RouteAccess, RowKind } from './domain/route-access.js';
 
-/** What a handler demands; read by the guard, the OpenAPI document and the route inventory. */
-export const AccessDeclaration = Reflector.createDecorator<RouteAccess>();
+/** What a handler demands of a person, or of an agent's run (`@Requires`); read by the guards, the OpenAPI document and the route inventory. */
+export const AccessDeclaration = Reflector.createDecorator<RouteAccess | { readonly who: 'run'; readonly requirement: RunRequirement }>();
 
 type WithoutWorkspace = 'public' | 'loopback_or_instance_admin' | 'person' | 'instance_admin';
 type InWorkspace = 'member' | 'workspace_admin';

@@ -11,7 +11,7 @@ export interface Person {
 
 /** A request that may be repeated without acting twice: same principal, method, route and key. */
 export interface IdempotentRequest {
-  /** `user:<id>`; a run's will be `run:<id>`. */
+  /** `user:<id>` or `run:<id>`. */
   readonly principal: string;
   readonly method: string;
   /** The path with its parameters, without the query. */

@@ -2,6 +2,8 @@ import { createParamDecorator } from '@nestjs/common';
 import type { ExecutionContext } from '@nestjs/common';
 import { admissionOf } from './admission.js';
 import type { Call } from './call.js';
+import { runAdmissionOf } from './run-admission.js';
+import type { RunAdmission } from './run-admission.js';
 
 export function callOf(request: object): Call {
   const { call } = admissionOf(request);
@@ -23,4 +25,9 @@ export const CurrentCall = createParamDecorator((_: unknown, context: ExecutionC
 /** The workspace the guard found for the route's row: the only source of a `workspaceId` in a controller. */
 export const WorkspaceId = createParamDecorator((_: unknown, context: ExecutionContext): string =>
   workspaceIdOf(context.switchToHttp().getRequest<object>()),
+);
+
+/** The run that calls and what it has been let in for: `@CurrentRun() admission: RunAdmission`. */
+export const CurrentRun = createParamDecorator((_: unknown, context: ExecutionContext): RunAdmission =>
+  runAdmissionOf(context.switchToHttp().getRequest<object>()),
 );

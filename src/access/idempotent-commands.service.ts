@@ -30,8 +30,12 @@ export class IdempotentCommands {
    * One transaction of the workspace (of the instance when null). `work` answers the view the route sends. What must not
    * be kept in it (a token's text) is left out by `keep`, and so out of a repeated answer.
    */
-  once<View>(call: Call, workspaceId: string | null, work: (tx: Tx) => Promise<View>, keep: (view: View) => View = asIs): Promise<View> {
-    const { idempotency } = call;
+  once<View>(
+    { idempotency }: Pick<Call, 'idempotency'>,
+    workspaceId: string | null,
+    work: (tx: Tx) => Promise<View>,
+    keep: (view: View) => View = asIs,
+  ): Promise<View> {
     const once = idempotency === null ? work : (tx: Tx) => this.repeatable(tx, idempotency, work, keep);
     return workspaceId === null ? this.unitOfWork.runForInstance(once) : this.unitOfWork.run(workspaceId, once);
   }

@@ -21,6 +21,7 @@ import type { AgentPage, AgentView } from './agent.view.js';
 import { viewAgent, viewListedAgent } from './agent.view.js';
 import { reachesTheMachine, readAdapterConfig } from './domain/adapter-config.js';
 import type { Adapter, AdapterConfig } from './domain/adapter-config.js';
+import type { Lifecycle } from './domain/agent-status.js';
 import { freeHandle, handleFrom } from './domain/handle.js';
 
 /** Who works here: hiring, changing, looking up. */
@@ -35,8 +36,14 @@ export class AgentDirectory {
 
   /** Part of an idempotent command. Whom people hire is active at once; approvals are for whom agents hire. */
   async hire(tx: Tx, workspaceId: string, input: HireAgentBody, call: Call): Promise<AgentView> {
+    const id = await this.enlist(tx, workspaceId, input, { isInstanceAdmin: call.person.isInstanceAdmin, lifecycle: 'active' });
+    return this.viewFor(tx, workspaceId, id, 'everything');
+  }
+
+  /** Makes an agent, whoever asks for it; answers its id. */
+  async enlist(tx: Tx, workspaceId: string, input: HireAgentBody, as: Launcher & { readonly lifecycle: Lifecycle }): Promise<string> {
     const config = this.configOf(input.adapter_config ?? {}, input.adapter);
-    this.assertMayLaunch(call, null, { adapter: input.adapter, config });
+    this.assertMayLaunch(as, null, { adapter: input.adapter, config });
     await this.agents.lockDirectory(tx, workspaceId);
     const id = newId();
     const reportsTo = input.reports_to?.toLowerCase() ?? null;
@@ -54,27 +61,40 @@ export class AgentDirectory {
       failure_threshold: input.failure_threshold ?? null,
       max_concurrent_sessions: input.max_concurrent_sessions ?? 1,
       cooldown_sec: input.cooldown_sec ?? 0,
+      lifecycle: as.lifecycle,
     });
     await this.standing.tellStanding(tx, workspaceId, id);
-    return this.viewFor(tx, workspaceId, id, 'everything');
+    return id;
   }
 
   /** Writes and tells only what is different; a change that changes nothing does neither. */
   async change(workspaceId: string, agentId: string, input: ChangeAgentBody, call: Call): Promise<AgentView> {
     return this.unitOfWork.run(workspaceId, async (tx) => {
-      if (input.handle !== undefined || input.reports_to !== undefined) await this.agents.lockDirectory(tx, workspaceId);
-      const agent = await this.standing.lock(tx, workspaceId, agentId);
-      if (agent.lifecycle === 'archived') throw new OfficeError('agent_archived');
-      const changes = this.differences(agent, input, call);
-      await this.assertFits(tx, agent, changes);
-      if (Object.keys(changes).length > 0) {
-        await this.agents.change(tx, agent, changes);
-        await this.standing.tellStanding(tx, workspaceId, agent.id);
-        // More places, a shorter cooldown or another adapter may make a waiting run claimable.
-        tx.nudge('work');
-      }
-      return this.viewFor(tx, workspaceId, agent.id, 'everything');
+      await this.amend(tx, workspaceId, agentId, input, call.person, () => undefined);
+      return this.viewFor(tx, workspaceId, agentId, 'everything');
     });
+  }
+
+  /** The part of it for a caller that has a transaction. `allow` sees the locked agent and what would change of it, and may refuse. */
+  async amend(
+    tx: Tx,
+    workspaceId: string,
+    agentId: string,
+    input: ChangeAgentBody,
+    by: Launcher,
+    allow: (agent: WholeAgentRow, changes: Partial<AgentColumns>) => void,
+  ): Promise<void> {
+    if (input.handle !== undefined || input.reports_to !== undefined) await this.agents.lockDirectory(tx, workspaceId);
+    const agent = await this.standing.lock(tx, workspaceId, agentId);
+    if (agent.lifecycle === 'archived') throw new OfficeError('agent_archived');
+    const changes = this.differences(agent, input, by);
+    allow(agent, changes);
+    await this.assertFits(tx, agent, changes);
+    if (Object.keys(changes).length === 0) return;
+    await this.agents.change(tx, agent, changes);
+    await this.standing.tellStanding(tx, workspaceId, agent.id);
+    // More places, a shorter cooldown or another adapter may make a waiting run claimable.
+    tx.nudge('work');
   }
 
   async list(workspaceId: string, query: AgentQuery): Promise<AgentPage> {
@@ -114,13 +134,13 @@ export class AgentDirectory {
     return handle;
   }
 
-  private differences(agent: WholeAgentRow, input: ChangeAgentBody, call: Call): Partial<AgentColumns> {
+  private differences(agent: WholeAgentRow, input: ChangeAgentBody, by: Launcher): Partial<AgentColumns> {
     const wanted: Partial<AgentColumns> = {
       name: input.name,
       handle: input.handle,
       role: input.role,
       adapter: input.adapter,
-      adapter_config: this.configAfter(agent, input, call),
+      adapter_config: this.configAfter(agent, input, by),
       permissions: input.permissions && permissionsOf(input.permissions),
       instructions: input.instructions,
       reports_to: input.reports_to?.toLowerCase() ?? input.reports_to,
@@ -134,11 +154,11 @@ export class AgentDirectory {
   }
 
   /** Undefined where neither the configuration nor what it is for changes. */
-  private configAfter(agent: WholeAgentRow, input: ChangeAgentBody, call: Call): AdapterConfig | undefined {
+  private configAfter(agent: WholeAgentRow, input: ChangeAgentBody, by: Launcher): AdapterConfig | undefined {
     const adapter = input.adapter ?? agent.adapter;
     if (input.adapter_config === undefined && adapter === agent.adapter) return undefined;
     const config = this.configOf(input.adapter_config ?? agent.adapter_config, adapter);
-    this.assertMayLaunch(call, { adapter: agent.adapter, config: agent.adapter_config }, { adapter, config });
+    this.assertMayLaunch(by, { adapter: agent.adapter, config: agent.adapter_config }, { adapter, config });
     return config;
   }
 
@@ -156,8 +176,8 @@ export class AgentDirectory {
     throw invalid(read.problems.map(({ path, problem }) => ({ path: path === '' ? 'adapter_config' : `adapter_config.${path}`, problem })));
   }
 
-  private assertMayLaunch(call: Call, before: Launch | null, after: Launch): void {
-    if (!call.person.isInstanceAdmin && reachesTheMachine(before, after)) {
+  private assertMayLaunch(by: Launcher, before: Launch | null, after: Launch): void {
+    if (!by.isInstanceAdmin && reachesTheMachine(before, after)) {
       throw new OfficeError('forbidden', { reason: 'command and home "server" are for instance admins' });
     }
   }
@@ -165,6 +185,11 @@ export class AgentDirectory {
 
 /** Only what was given, so that the same permissions are stored, and compared, as the same. */
 const permissionsOf = ({ allow, deny }: PermissionsPart = {}): AgentPermissions => ({ ...(allow && { allow }), ...(deny && { deny }) });
+
+/** Whoever says how an agent is launched. Agents never do, so they are never instance admins. */
+interface Launcher {
+  readonly isInstanceAdmin: boolean;
+}
 
 interface Launch {
   readonly adapter: Adapter;

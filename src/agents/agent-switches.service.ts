@@ -36,13 +36,24 @@ export class AgentSwitches {
 
   /** Whatever the pause: the counter stays, nothing is queued, what waited may be claimed (contract 8). */
   unpause(workspaceId: string, agentId: string): Promise<AgentView> {
-    return this.press(workspaceId, agentId, async (tx, agent) => {
-      if (agent.pause_source === null) return false;
-      const closedPauseId = await this.agents.endPause(tx, agent, 'unpaused');
-      await this.reactions.unpaused(tx, { id: agent.id, closedPauseId });
-      tx.nudge('work');
-      return true;
-    });
+    return this.press(workspaceId, agentId, (tx, agent) => this.liftPause(tx, agent));
+  }
+
+  /** The part of it for a caller that has locked the agent and tells how it stands. False: it was not paused. */
+  async liftPause(tx: Tx, agent: WholeAgentRow): Promise<boolean> {
+    if (agent.pause_source === null) return false;
+    const closedPauseId = await this.agents.endPause(tx, agent, 'unpaused');
+    await this.reactions.unpaused(tx, { id: agent.id, closedPauseId });
+    tx.nudge('work');
+    return true;
+  }
+
+  /** The decision on a hire: a pending agent begins to work, or is stopped. The caller has locked it. False: it was not pending. */
+  async endProbation(tx: Tx, agent: WholeAgentRow, to: 'active' | 'stopped'): Promise<boolean> {
+    if (agent.lifecycle !== 'pending_approval') return false;
+    await this.agents.moveLifecycle(tx, agent, to);
+    await this.standing.tellStanding(tx, agent.workspace_id, agent.id);
+    return true;
   }
 
   stop(workspaceId: string, agentId: string): Promise<AgentView> {

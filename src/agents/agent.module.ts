@@ -11,6 +11,6 @@ import { AgentService } from './agent.service.js';
   imports: [AccessModule],
   controllers: [AgentController],
   providers: [AgentRepository, AgentService, AgentDirectory, AgentSwitches],
-  exports: [AgentService],
+  exports: [AgentDirectory, AgentService, AgentSwitches],
 })
 export class AgentModule {}

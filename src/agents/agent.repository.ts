@@ -53,9 +53,10 @@ export interface NewAgent {
   readonly failure_threshold: number | null;
   readonly max_concurrent_sessions: number;
   readonly cooldown_sec: number;
+  readonly lifecycle: Lifecycle;
 }
 
-export type AgentColumns = Omit<NewAgent, 'id'>;
+export type AgentColumns = Omit<NewAgent, 'id' | 'lifecycle'>;
 
 // Closed on purpose: what is interpolated into the UPDATE comes from here. jsonb is compared and written as jsonb.
 const CHANGEABLE: Readonly<Record<keyof AgentColumns, 'text' | 'uuid' | 'integer' | 'jsonb'>> = {
@@ -196,8 +197,8 @@ export class AgentRepository {
   async insert(tx: Tx, workspaceId: string, agent: NewAgent): Promise<void> {
     await tx.query(
       `insert into agent_instances (workspace_id, id, name, handle, role, adapter, adapter_config, permissions, instructions,
-                                    reports_to, failure_threshold, max_concurrent_sessions, cooldown_sec)
-       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+                                    reports_to, failure_threshold, max_concurrent_sessions, cooldown_sec, lifecycle)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
       [
         workspaceId,
         agent.id,
@@ -212,6 +213,7 @@ export class AgentRepository {
         agent.failure_threshold,
         agent.max_concurrent_sessions,
         agent.cooldown_sec,
+        agent.lifecycle,
       ],
     );
   }

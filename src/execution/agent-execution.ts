@@ -55,7 +55,7 @@ export class AgentExecution {
   private peer: AcpPeer | null = null;
   private speaking = false;
   private acpSessionId: string | null;
-  private mcpMode: McpMode = 'none';
+  private mcpMode: McpMode;
   private lastContentAt: Date | null = null;
   /** Of the turn that is open, or was last. */
   private turn: TurnRecord | null = null;
@@ -78,6 +78,7 @@ export class AgentExecution {
     private readonly around: Surroundings,
   ) {
     this.acpSessionId = spec.acpSessionId;
+    this.mcpMode = spec.mcp === undefined ? 'none' : 'office';
     this.gone = new Promise((resolve) => (this.vanish = resolve));
     this.halts = new HaltSwitch(around.clock);
     this.desk = new PermissionDesk(spec.config.permissionPolicy, adapter.incidentalInput, spec.limits.permissionMs, around.clock, {

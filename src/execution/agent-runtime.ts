@@ -1,3 +1,4 @@
+import type { McpOffer } from './domain/mcp-server.js';
 import type { PermissionAbout } from './domain/permission-about.js';
 
 export type { PermissionAbout } from './domain/permission-about.js';
@@ -17,6 +18,8 @@ export interface LaunchSpec {
   readonly env: Readonly<Record<string, string>>;
   /** `preamble` is put before `turn` whenever the ACP session is new, for whatever reason (contract 4a). */
   readonly prompt: { readonly preamble: string; readonly turn: string };
+  /** The tools of the office, for an agent that takes any; left out: none. Its token is never put anywhere else. */
+  readonly mcp?: McpOffer;
   /** Load this ACP session; when the agent does not know it (any more), a new one is made, once, and said so. */
   readonly acpSessionId: string | null;
   /** Run as this user and group (only when the office is root); null: as the office itself. */
@@ -53,7 +56,9 @@ export interface ExecutionRef {
   readonly executionId: string;
 }
 
-export type McpMode = 'office' | 'task' | 'none';
+/** Which tools an execution is offered: all that its run may use, those of its own task, or none. */
+export const MCP_MODES = ['office', 'task', 'none'] as const;
+export type McpMode = (typeof MCP_MODES)[number];
 export type ExecutionState = 'starting' | 'prompting' | 'idle' | 'stopping' | 'gone';
 export type Phase = 'spawn' | 'initialize' | 'session' | 'prompt';
 

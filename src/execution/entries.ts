@@ -9,4 +9,6 @@ const compiled = import.meta.filename.endsWith('.ts')
   : import.meta.dirname;
 
 export const SUPERVISOR_ENTRY = join(compiled, 'supervisor', 'supervisor.main.js');
+/** Stands between the office's tools and agents that take none over HTTP. */
+export const MCP_BRIDGE_ENTRY = join(compiled, 'mcp-bridge', 'mcp-bridge.main.js');
 export const MOCK_AGENT_ENTRY = join(compiled, 'mock-agent', 'mock-agent.main.js');

@@ -1,4 +1,4 @@
-import { askedTitle, failedTitle, heldTitle, interruptedTitle, pausedTitle, type ItemKind } from './domain/item-title.js';
+import { approvalTitle, askedTitle, failedTitle, heldTitle, interruptedTitle, pausedTitle, type ItemKind } from './domain/item-title.js';
 import { wireInstant } from '../platform/database/exact-instant.js';
 import { OPEN_FAILURE } from './open-items.sql.js';
 
@@ -140,12 +140,29 @@ const permissions: InboxSource = {
   actions: ['allow_once', 'allow_always', 'deny'],
 };
 
+const approvals: InboxSource = {
+  kind: 'approval',
+  from: `approvals q`,
+  id: `q.id`,
+  workspaceId: `q.workspace_id`,
+  is: `true`,
+  open: `q.status = 'pending'`,
+  openedAt: `q.requested_at`,
+  agentId: `q.agent_id`,
+  runId: `null::uuid`,
+  errorSummary: `null::text`,
+  tasks: namesOf(`q.task_id`),
+  extra: `jsonb_build_object('type', q.type, 'reason', q.reason)`,
+  title: ({ agent_name, extra }) => approvalTitle(agent_name ?? '', extra['type'] as string, extra['reason'] as string),
+  actions: ['approve', 'reject'],
+};
+
 /**
  * Everything the inbox is made of. A further kind is one more entry here (and in `ITEM_KINDS`), nothing else: list, count,
  * look-up by id and the resolved ones follow. Its part of the bargain: when an item of it is resolved, by whomever, a row of
  * `inbox_dismissals` says who (`Dismissals.dismiss`), and one `office.inbox_item` event tells of each opening and each resolution.
  */
-export const INBOX_SOURCES: readonly InboxSource[] = [failedRuns, pauses, interruptions, holds, permissions];
+export const INBOX_SOURCES: readonly InboxSource[] = [failedRuns, pauses, interruptions, holds, permissions, approvals];
 
 export const sourceOf = (kind: ItemKind): InboxSource => INBOX_SOURCES.find((source) => source.kind === kind)!;
 

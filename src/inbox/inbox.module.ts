@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { AccessModule } from '../access/access.module.js';
+import { Approvals } from './approvals.service.js';
 import { Dismissals } from './dismissals.service.js';
 import { InboxController } from './inbox.controller.js';
 import { InboxReads } from './inbox-reads.service.js';
@@ -11,7 +12,7 @@ import { ProviderHolds } from './provider-holds.service.js';
 @Module({
   imports: [AccessModule],
   controllers: [InboxController],
-  providers: [Dismissals, InboxReads, Interruptions, PermissionRequests, ProviderHolds],
-  exports: [Dismissals, InboxReads, Interruptions, PermissionRequests, ProviderHolds],
+  providers: [Approvals, Dismissals, InboxReads, Interruptions, PermissionRequests, ProviderHolds],
+  exports: [Approvals, Dismissals, InboxReads, Interruptions, PermissionRequests, ProviderHolds],
 })
 export class InboxModule {}

@@ -11,6 +11,8 @@ import { NudgeListener } from './database/nudge-listener.js';
 import { Nudges } from './database/nudges.js';
 import { UnitOfWork } from './database/unit-of-work.js';
 import { Readiness } from './health/readiness.js';
+import { ApiDocument } from './http/api-document.js';
+import { OfficeAddress } from './http/office-address.js';
 import { Leadership } from './leadership/leadership.service.js';
 import { Metrics } from './metrics/metrics.js';
 import { OfficeHost } from './office-host.js';
@@ -51,7 +53,7 @@ class BuildingChecks implements OnModuleInit {
 @Module({})
 export class PlatformModule {
   static forRoot({ settings, database, host, clock = new SystemClock() }: PlatformOptions): DynamicModule {
-    const services = [UnitOfWork, Nudges, NudgeListener, DatabaseOutage, Leadership, Metrics, Readiness];
+    const services = [ApiDocument, UnitOfWork, Nudges, NudgeListener, DatabaseOutage, Leadership, Metrics, OfficeAddress, Readiness];
     const values = [
       { provide: OfficeSettings, useValue: settings },
       { provide: OfficeHost, useValue: host },

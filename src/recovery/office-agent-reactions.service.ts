@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { AgentReactions } from '../agents/agent-reactions.js';
+import { Approvals } from '../inbox/approvals.service.js';
 import { Dismissals } from '../inbox/dismissals.service.js';
 import { Interruptions } from '../inbox/interruptions.service.js';
 import type { Tx } from '../platform/database/tx.js';
@@ -14,6 +15,7 @@ export class OfficeAgentReactions extends AgentReactions {
     private readonly sessions: SessionService,
     private readonly dismissals: Dismissals,
     private readonly interruptions: Interruptions,
+    private readonly approvals: Approvals,
   ) {
     super();
   }
@@ -34,6 +36,7 @@ export class OfficeAgentReactions extends AgentReactions {
       [tx.workspaceId, id],
     );
     if (agent?.current_pause_id != null) await this.dismissals.dismissPause(tx, agent.current_pause_id);
+    await this.approvals.withdraw(tx, id);
     await this.unassign(tx, id);
     await this.interruptions.resolveWhatIsOver(tx, { agentId: id });
   }

@@ -45,7 +45,9 @@ export class OfficeTaskReactions extends TaskReactions {
       await this.dismissals.dismissFailures(tx, { agentId: from, taskId: task.id });
       await this.interruptions.resolveWhatIsOver(tx, { agentId: from, taskId: task.id });
     }
-    if (task.assigneeId !== null) await this.wake(tx, task, task.assigneeId, 'task_assigned', actor);
+    // Also whoever gave it to themselves: a new task is neither a comment nor a change of the one they work on, and nobody else would begin it.
+    if (task.assigneeId !== null)
+      await this.wakes.wake(tx, { agentId: task.assigneeId, on: { taskId: task.id }, reason: 'task_assigned', actor });
   }
 
   override async commented(

@@ -88,7 +88,7 @@ const LOCK_RUNS = `
  * part from being joined as a table): its plan is kept, and may have been made when those tables were empty.
  */
 const READ_INPUTS = `
-  select r.id as run_id, r.generation, r.retry_count, r.session_id, r.reason, r.status, r.capabilities, r.entitlement, r.depth,
+  select r.id as run_id, r.generation, r.retry_count, r.session_id, r.reason, r.status, r.capabilities, r.role as run_role, r.entitlement, r.depth,
          r.agent_id, a.name as agent_name, a.role as agent_role, a.permissions, a.instructions, a.adapter, a.adapter_config,
          a.consecutive_failures, (select count(*)::int from runs x where x.agent_id = a.id and x.status = 'running') as agent_running,
          w.name as workspace_name, r.task_id, r.scope,
@@ -106,7 +106,9 @@ const READ_INPUTS = `
          coalesce(blockers.list, '[]') as open_blockers,
          r.launched_at is not null or r.retry_count > 0 or coalesce(last.failed, false) as may_have_begun,
          ${tooOldSql('$3', '$4')} as too_old,
-         (select ph.id from provider_holds ph where ${HOLD_OF_AGENT}) as hold_id
+         (select ph.id from provider_holds ph where ${HOLD_OF_AGENT}) as hold_id,
+         (select coalesce(jsonb_agg(jsonb_build_object('slug', k.slug, 'description', k.description) order by k.slug), '[]')
+            from skills k where k.workspace_id = r.workspace_id) as skills
     from runs r
     join agent_instances a on a.id = r.agent_id
     join workspaces w on w.id = r.workspace_id
@@ -166,7 +168,7 @@ const WRITE_CLAIMS = `
   with c as (
     select * from jsonb_to_recordset($5::jsonb) as c(
       run_id uuid, agent_id uuid, task_id uuid, session_id uuid, new_session boolean, new_conversation boolean, adapter text, path text, repository_id uuid,
-      task_starts boolean, capabilities jsonb, input_snapshot jsonb)
+      task_starts boolean, capabilities jsonb, role text, input_snapshot jsonb)
   ), new_sessions as (
     insert into task_sessions (id, workspace_id, agent_id, task_id, state, adapter)
     select session_id, $1, agent_id, task_id, 'STARTING', adapter from c where new_session
@@ -194,7 +196,7 @@ const WRITE_CLAIMS = `
        set status = 'running', generation = r.generation + 1, claimed_at = clock_timestamp(), launched_at = null, started_at = null,
            lease_host_id = $2, lease_boot_id = $3, lease_expires_at = clock_timestamp() + make_interval(secs => $4),
            error_message = null, error_summary = null, error_code = null, error_class = null, retry_after = null,
-           session_id = c.session_id, capabilities = c.capabilities, input_snapshot = c.input_snapshot
+           session_id = c.session_id, capabilities = c.capabilities, role = c.role, input_snapshot = c.input_snapshot
       from c where r.workspace_id = $1 and r.id = any($6::uuid[]) and r.id = c.run_id and r.status in ('queued', 'scheduled_retry')
     returning r.id, r.generation, r.claimed_at
   ), attempts as (

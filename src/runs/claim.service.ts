@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { join } from 'node:path';
 import { capabilitiesOf } from '../access/domain/capabilities.js';
+import { skillsFolderOf } from '../execution/adapters/skills-folder.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import type { Tx } from '../platform/database/tx.js';
 import { newId } from '../platform/ids.js';
@@ -109,6 +110,8 @@ export class ClaimService {
         repositoryId: write.repository_id,
         prompt,
         reason: input.reason,
+        capabilities: write.capabilities,
+        role: write.role,
         attempt: input.retry_count + 1,
         turn: (input.session?.turns ?? 0) + 1,
       };
@@ -134,6 +137,7 @@ function prepare(request: ClaimRequest, input: ClaimInput, staleness: Staleness)
   const prompt = composePrompt({
     agent: { name: input.agent_name, role: input.agent_role, instructions: input.instructions },
     workspace: input.workspace_name,
+    skills: { folder: skillsFolderOf(input.adapter), list: input.skills },
     wakes,
     refusedWakes: input.refused_wakes,
     task:
@@ -165,6 +169,7 @@ function prepare(request: ClaimRequest, input: ClaimInput, staleness: Staleness)
     task_starts: taskStarts,
     // Frozen at the first claim: what was granted then holds for the life of the run (contract 4, 12).
     capabilities: input.capabilities ?? capabilitiesOf(input.agent_role, input.permissions),
+    role: input.run_role ?? input.agent_role,
     input_snapshot: {
       prompt,
       wakes: wakes.map(({ id, reason }) => ({ id, reason })),

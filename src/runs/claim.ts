@@ -11,6 +11,8 @@ export interface ClaimInput {
   readonly session_id: string | null;
   readonly reason: WakeReason;
   readonly capabilities: readonly Capability[] | null;
+  /** The role they were frozen under; null with them. */
+  readonly run_role: AgentRole | null;
   readonly depth: number;
   readonly agent_id: string;
   readonly agent_name: string;
@@ -50,6 +52,7 @@ export interface ClaimInput {
   readonly comments: readonly { readonly author: string; readonly body: string; readonly at: string }[];
   readonly comments_total: number;
   readonly open_blockers: readonly string[];
+  readonly skills: readonly { readonly slug: string; readonly description: string }[];
   readonly may_have_begun: boolean;
   /** A retry that is given up instead of being run. */
   readonly too_old: boolean;
@@ -71,6 +74,7 @@ export interface ClaimWrite {
   readonly repository_id: string | null;
   readonly task_starts: boolean;
   readonly capabilities: readonly Capability[];
+  readonly role: AgentRole;
   readonly input_snapshot: object;
   readonly stale_wake_ids: readonly string[];
 }
@@ -98,6 +102,9 @@ export interface ClaimedRun {
   readonly repositoryId: string | null;
   readonly prompt: Prompt;
   readonly reason: WakeReason;
+  /** What the run may do, and the role that some rules ask for; frozen by its first claim. */
+  readonly capabilities: readonly Capability[];
+  readonly role: AgentRole;
   /** 1 for the first attempt. */
   readonly attempt: number;
   /** 1 for the first turn of the session. */

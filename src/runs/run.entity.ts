@@ -40,6 +40,7 @@ import { TaskEntity } from '../tasks/task.entity.js';
 @Check('runs_class_known', `wake_class between 0 and 3`)
 @Check('runs_entitlement_known', `entitlement in ('assignee', 'seat', 'none')`)
 @Check('runs_depth_range', `depth between 0 and 8`)
+@Check('runs_role_known', `role in ('ceo', 'assistant', 'worker', 'specialist', 'reviewer')`)
 @Check('runs_failure_kind_known', `failure_kind in ('error', 'interrupted')`)
 @Check(
   'runs_running_is_leased',
@@ -95,6 +96,8 @@ export class RunEntity {
   @Column('timestamptz', { nullable: true }) retryAfter!: Date | null;
   @Column('text') readonly entitlement!: 'assignee' | 'seat' | 'none';
   @Column('jsonb', { nullable: true }) capabilities!: Record<string, unknown> | null;
+  /** The agent's role, frozen with them. */
+  @Column('text', { nullable: true }) role!: string | null;
   @Column('jsonb', { nullable: true }) inputSnapshot!: Record<string, unknown> | null;
   @Column('jsonb', { nullable: true }) usage!: Record<string, unknown> | null;
   @Column('uuid', { nullable: true }) readonly causationId!: string | null;

@@ -3,6 +3,7 @@ import { AdapterRegistry } from '../execution/adapter-registry.service.js';
 import type { LaunchSpec } from '../execution/agent-runtime.js';
 import { OfficeSettings } from '../platform/config/office-settings.js';
 import type { ClaimedRun } from '../runs/claim.js';
+import { LaunchKit } from '../runs/launch-kit.js';
 import { RunSecrets } from '../transcript/run-secrets.service.js';
 import type { RunTranscript } from '../transcript/run-transcript.js';
 import { TaskFolders } from '../worktrees/task-folders.service.js';
@@ -23,6 +24,7 @@ export class LaunchPreparation {
     private readonly configs: AgentConfigs,
     private readonly places: AgentPlaces,
     private readonly folders: TaskFolders,
+    private readonly kits: LaunchKit,
     private readonly adapters: AdapterRegistry,
     private readonly secrets: RunSecrets,
     private readonly settings: OfficeSettings,
@@ -38,7 +40,9 @@ export class LaunchPreparation {
     const place = await this.persistence.untilHeard(() => this.places.prepare(run), 1);
     await this.persistence.untilHeard(() => this.folders.prepare(run), 1);
     const { config, secrets } = await this.persistence.untilHeard(() => this.configs.launchConfig(run), 1);
-    transcript.hide(this.secrets.hold(run, [...secrets, ...this.adapters.inheritedCredentials(run.adapter)]));
+    const kit = await this.persistence.untilHeard(() => this.kits.pack(run), 1);
+    const token = { name: 'OFFICE_API_KEY', value: kit.mcp.token };
+    transcript.hide(this.secrets.hold(run, [...secrets, token, ...this.adapters.inheritedCredentials(run.adapter)]));
     return {
       executionId: run.executionId,
       adapter: run.adapter,
@@ -55,7 +59,9 @@ export class LaunchPreparation {
         OFFICE_WAKE_REASON: run.reason,
         OFFICE_RUN_ATTEMPT: String(run.attempt),
         OFFICE_SESSION_TURN: String(run.turn),
+        ...kit.env,
       },
+      mcp: kit.mcp,
       prompt: run.prompt,
       acpSessionId: run.acpSessionId,
       identity: place.identity,

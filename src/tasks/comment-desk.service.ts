@@ -15,6 +15,7 @@ import type { CommentPage, CommentView } from './comment.view.js';
 import { viewComment } from './comment.view.js';
 import { mentionsIn } from './domain/mentions.js';
 import { TaskReactions } from './task-reactions.js';
+import type { LockedTask } from './task.repository.js';
 import { TaskService } from './task.service.js';
 
 /** What people say about a task. */
@@ -30,7 +31,13 @@ export class CommentDesk {
 
   /** Part of an idempotent command. Said on a closed task it is kept all the same; whether anybody wakes is for the reactions. */
   async add(tx: Tx, workspaceId: string, taskId: string, input: AddCommentBody, actor: Actor): Promise<CommentView> {
-    const task = await this.tasks.lock(tx, workspaceId, taskId);
+    const id = await this.addTo(tx, await this.tasks.lock(tx, workspaceId, taskId), input, actor);
+    return viewComment((await this.comments.find(tx, workspaceId, id))!);
+  }
+
+  /** On a task whose row this transaction holds; answers the comment's id. */
+  async addTo(tx: Tx, task: LockedTask, input: AddCommentBody, actor: Actor): Promise<string> {
+    const workspaceId = task.workspace_id;
     const id = newId();
     const author = { kind: actor.kind, id: actor.id };
     const runId = actor.kind === 'agent' ? actor.runId : null;
@@ -43,7 +50,7 @@ export class CommentDesk {
     const mentionedAgentIds = mentioned.filter((agentId) => agentId !== assigneeId && agentId !== actor.id);
     const comment = { id, interrupt: input.interrupt ?? false, mentionedAgentIds };
     await this.reactions.commented(tx, { id: task.id, workspaceId, assigneeId }, comment, actor);
-    return viewComment((await this.comments.find(tx, workspaceId, id))!);
+    return id;
   }
 
   async list(workspaceId: string, taskId: string, query: PageQuery): Promise<CommentPage> {

@@ -39,7 +39,7 @@ export class CommentRepository {
   /** False: the task is not there any more, and nothing is said of it. */
   async insert(tx: Tx, workspaceId: string, comment: NewComment): Promise<boolean> {
     const { author } = comment;
-    const inserted = await tx.query(
+    const inserted = await tx.prepared(
       `insert into task_comments (workspace_id, id, task_id, author_kind, author_id, source, run_id, body, created_at)
        select $1, $2, task.id, $4, $5, $6, $7, $8, clock_timestamp()
          from tasks task where task.workspace_id = $1 and task.id = $3 and task.deleted_at is null

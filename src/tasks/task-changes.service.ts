@@ -34,7 +34,7 @@ export class TaskChanges {
     // A blocker that is closed at this moment is either seen closed here, or sees that this task waits for it.
     const reach = { closes: mayClose(change), blockers: distinctIds(change.blocked_by ?? []) };
     const task = await this.tasks.lockWith(tx, workspaceId, id, reach);
-    const columns = await this.differences(tx, task, change);
+    const columns = await this.differences(tx, task, change, actor);
     this.assertLive(task, columns);
     if (columns.assignee_agent_instance_id) await this.agents.assertAssignable(tx, workspaceId, columns.assignee_agent_instance_id);
 
@@ -57,14 +57,14 @@ export class TaskChanges {
     await this.reactions.closed(tx, { id: task.id, workspaceId, assigneeId: task.assignee_agent_instance_id }, 'deleted', actor);
   }
 
-  private async differences(tx: Tx, task: LockedTask, change: ChangeTaskBody): Promise<TaskColumns> {
+  private async differences(tx: Tx, task: LockedTask, change: ChangeTaskBody, actor: Actor): Promise<TaskColumns> {
     const { title, description, priority, archived } = change;
     const assigneeId = change.assignee_agent_instance_id?.toLowerCase() ?? change.assignee_agent_instance_id;
     const state = change.state === undefined ? undefined : TASK_STATE_SPELLINGS.get(change.state)!;
     return {
       ...(title !== undefined && title !== task.title && { title }),
       ...(description !== undefined && (await this.tasks.describedOtherwise(tx, task, description)) && { description }),
-      ...(state !== undefined && state !== task.state && (await this.moveTo(tx, task, state))),
+      ...(state !== undefined && state !== task.state && (await this.moveTo(tx, task, state, actor))),
       ...(priority !== undefined && priority !== task.priority && { priority }),
       ...(assigneeId !== undefined && assigneeId !== task.assignee_agent_instance_id && { assignee_agent_instance_id: assigneeId }),
       ...(archived !== undefined && archived !== task.archived && { archived }),
@@ -72,8 +72,9 @@ export class TaskChanges {
   }
 
   /** A state and, where it closes or reopens the task, the step that goes with it. */
-  private async moveTo(tx: Tx, task: LockedTask, to: TaskState): Promise<TaskColumns> {
-    if (!mayMoveTask({ state: task.state, reviewAfterFailure: task.review_after_failure }, to, 'person')) {
+  private async moveTo(tx: Tx, task: LockedTask, to: TaskState, actor: Actor): Promise<TaskColumns> {
+    const mover = actor.kind === 'agent' ? 'agent' : 'person';
+    if (!mayMoveTask({ state: task.state, reviewAfterFailure: task.review_after_failure }, to, mover)) {
       throw new OfficeError('illegal_transition', { from: task.state, to });
     }
     const { workspace_id: workspaceId, workflow_id: workflowId } = task;

@@ -36,6 +36,6 @@ import { TaskService } from './task.service.js';
     TaskService,
     TaskViews,
   ],
-  exports: [CommentService, TaskService],
+  exports: [CommentDesk, CommentService, TaskChanges, TaskIntake, TaskService],
 })
 export class TaskModule {}

@@ -55,7 +55,8 @@ const ASSIGNMENTS: Readonly<Record<keyof TaskColumns, string>> = {
   archived: 'archived_at = case when $::boolean then clock_timestamp() end',
 };
 
-const LOCKED = `id, workspace_id, identifier, title, state, review_after_failure, priority, workflow_id, step_id,
+/** The columns of a `LockedTask`, for whoever locks one together with something else. */
+export const LOCKED_TASK = `id, workspace_id, identifier, title, state, review_after_failure, priority, workflow_id, step_id,
   assignee_agent_instance_id, archived_at is not null as archived`;
 
 /** Writes of `tasks` and of where they have stood. */
@@ -64,7 +65,7 @@ export class TaskRepository {
   /** The task as it is now, locked until the end of the transaction. Refuses what does not exist, or no longer. */
   async lock(tx: Tx, workspaceId: string, id: string): Promise<LockedTask> {
     const [task] = await tx.query<LockedTask>(
-      `select ${LOCKED} from tasks where workspace_id = $1 and id = $2 and deleted_at is null for no key update`,
+      `select ${LOCKED_TASK} from tasks where workspace_id = $1 and id = $2 and deleted_at is null for no key update`,
       [workspaceId, id],
     );
     if (!task) throw new OfficeError('not_found', { what: 'task', id });

@@ -25,7 +25,7 @@ export class TaskService {
    * Moves and tells, if the table lets this mover; answers whether it did. Neither a claim nor a failure closes a task,
    * so there is nothing to react to.
    */
-  async moveState(tx: Tx, task: LockedTask, to: TaskState, by: Exclude<TaskMover, 'person'>): Promise<boolean> {
+  async moveState(tx: Tx, task: LockedTask, to: TaskState, by: Exclude<TaskMover, 'person' | 'agent'>): Promise<boolean> {
     if (!mayMoveTask({ state: task.state, reviewAfterFailure: task.review_after_failure }, to, by)) return false;
     const moved = await this.tasks.moveState(tx, task, to, by === 'failure');
     if (moved) tx.emit('office.task.updated', { task_id: task.id, fields: ['state'] });

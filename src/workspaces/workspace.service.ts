@@ -12,6 +12,7 @@ import { newId } from '../platform/ids.js';
 import { taskPrefixFor } from './domain/task-prefix.js';
 import type { ChangeSettingsBody, CreateWorkspaceBody } from './workspace.dto.js';
 import type { WorkspaceSettingsView, WorkspaceView } from './workspace.view.js';
+import { SkillService } from './skill.service.js';
 import { WorkspaceFurnishing } from './workspace-furnishing.js';
 
 const VISIBLE = `
@@ -27,6 +28,7 @@ export class WorkspaceService {
     private readonly unitOfWork: UnitOfWork,
     private readonly commands: IdempotentCommands,
     private readonly furnishing: WorkspaceFurnishing,
+    private readonly skills: SkillService,
   ) {}
 
   create(call: Call, body: CreateWorkspaceBody): Promise<WorkspaceView> {
@@ -82,6 +84,7 @@ export class WorkspaceService {
     await tx.query(`insert into office_event_counters (workspace_id) values ($1)`, [id]);
     await tx.query(`insert into workspace_settings (workspace_id) values ($1)`, [id]);
     await tx.query(`insert into workspace_members (workspace_id, user_id, role) values ($1, $2, 'admin')`, [id, creatorId]);
+    await this.skills.furnish(tx, id);
     await this.furnishing.furnish(tx, id);
     return workspaceView({ ...row!, role: 'admin' });
   }

@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readlinkSy
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import type { AgentView } from '../../src/agents/agent.view.js';
-import type { RunRowView, RunView } from '../../src/runs/run.view.js';
+import type { RunEventView, RunRowView, RunView } from '../../src/runs/run.view.js';
 import type { SessionView } from '../../src/sessions/session.view.js';
 import type { CommentView } from '../../src/tasks/comment.view.js';
 import { processesWith, waitFor, type RealServer } from '../support/real-server.js';
@@ -164,6 +164,16 @@ export class Assignment {
   /** What was said on it, oldest first. */
   async comments(): Promise<CommentView[]> {
     return (await this.server.must<{ items: CommentView[] }>(`GET /tasks/${this.taskId}/comments`)).items;
+  }
+
+  async state(): Promise<string> {
+    return (await this.server.must<{ state: string }>(`GET /tasks/${this.taskId}`)).state;
+  }
+
+  /** The log of its first run. */
+  async events(): Promise<RunEventView[]> {
+    const { id } = await this.run();
+    return (await this.server.must<{ items: RunEventView[] }>(`GET /runs/${id}/events?limit=200`)).items;
   }
 
   /** The path of a file in its folder. */

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 export interface ModelRequest {
   /** The conversation so far: messages, calls of tools and what came of them, oldest first. */
   readonly input: readonly Readonly<Record<string, unknown>>[];
-  readonly tools: readonly { readonly name?: string }[];
+  readonly tools: readonly { readonly type?: string; readonly name?: string; readonly tools?: readonly { readonly name?: string }[] }[];
 }
 
 /** What the model does with one request. */
@@ -81,6 +81,30 @@ export interface Refusal {
   readonly message: string;
   readonly type: string;
   readonly code: string | null;
+}
+
+export interface ToolCall {
+  readonly name: string;
+  /** Of tools that come from a server. */
+  readonly namespace: string;
+  readonly arguments: Readonly<Record<string, unknown>>;
+}
+
+/** Wants one tool after the other, each once it has been told what came of the one before. `then` is what it does after the last. */
+export function calls(...wanted: readonly ((request: ModelRequest) => ToolCall)[]): (then: Reply) => Reply {
+  return (then) => (request, response) => {
+    const done = request.input.filter(({ type }) => type === 'function_call_output').length;
+    const next = wanted[done];
+    if (next === undefined) return then(request, response);
+    const { name, namespace, arguments: args } = next(request);
+    const call = { type: 'function_call', call_id: `call_${done}`, name, namespace, arguments: JSON.stringify(args) };
+    const stream = new ResponseStream(response);
+    stream.send('response.output_item.added', {
+      output_index: 0,
+      item: { ...call, id: `fc_${done}`, arguments: '', status: 'in_progress' },
+    });
+    stream.complete({ ...call, id: `fc_${done}`, status: 'completed' });
+  };
 }
 
 /** An error before any answer, in the shape of the provider's. */

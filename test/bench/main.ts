@@ -12,6 +12,7 @@ import { claimBench } from './claim.bench.js';
 import { ratioOf, table, type Bench, type BenchPlace, type Figure } from './figures.js';
 import { inboxBench } from './inbox.bench.js';
 import { queueBench } from './queue.bench.js';
+import { runtimeBench } from './runtime.bench.js';
 import { realtimeBench } from './realtime.bench.js';
 import { scaleBench } from './scale.bench.js';
 import { serverBench } from './server.bench.js';
@@ -29,6 +30,7 @@ const BENCHES: readonly Bench[] = [
   inboxBench,
   transcriptBench,
   worktreeBench,
+  runtimeBench,
   scaleBench,
 ];
 

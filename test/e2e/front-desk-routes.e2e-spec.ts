@@ -59,7 +59,7 @@ describe('the routes of the whole office', () => {
   });
 
   it('act once under an Idempotency-Key wherever they create or wake', () => {
-    const exempt = new Set(['pause', 'unpause', 'stop', 'start', 'cancel', 'drain', 'push', 'discard']);
+    const exempt = new Set(['pause', 'unpause', 'stop', 'start', 'cancel', 'drain', 'push', 'discard', 'mcp']);
     const forgetful = routes.filter(
       ({ method, idempotent, path }) => method === 'POST' && !idempotent && !exempt.has(path.split('/').at(-1)!),
     );

@@ -8,6 +8,7 @@ import { ClaimService, type ClaimResult } from '../../src/runs/claim.service.js'
 import { RunModule } from '../../src/runs/run.module.js';
 import { RunOwnership } from '../../src/runs/run-ownership.service.js';
 import { LiveRunsModule } from '../../src/scheduler/live-runs.module.js';
+import { RuntimeModule } from '../../src/runtime/runtime.module.js';
 import { SessionModule } from '../../src/sessions/session.module.js';
 import type { Result } from '../../src/settlement/domain/ending.js';
 import { SettlementModule } from '../../src/settlement/settlement.module.js';
@@ -31,6 +32,7 @@ export const OFFICE_ROOMS = [
   SettlementModule,
   LiveRunsModule,
   RecoveryModule,
+  RuntimeModule,
 ];
 
 export const PAYLOAD = `{"code":-32603,"message":"Internal error","data":{"message":"model gone"}}`;

@@ -1,10 +1,11 @@
 import 'reflect-metadata';
 import { RequestMethod } from '@nestjs/common';
 import type { INestApplication, Type } from '@nestjs/common';
-import { METHOD_METADATA, PATH_METADATA, ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
+import { GUARDS_METADATA, METHOD_METADATA, PATH_METADATA, ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
 import { ApplicationConfig, ModulesContainer, Reflector } from '@nestjs/core';
 import { getMetadataStorage } from 'class-validator';
 import { AccessDeclaration } from '../../src/access/allow.decorator.js';
+import type { RunRequirement } from '../../src/access/domain/run-access.js';
 import type { RouteAccess } from '../../src/access/domain/route-access.js';
 import { IdempotentRoute } from '../../src/access/idempotent.decorator.js';
 
@@ -14,6 +15,8 @@ export interface RouteEntry {
   readonly handler: string;
   /** `member of tasks :id`; `UNDECLARED` lets nobody in. */
   readonly access: string;
+  /** Guards of its own, in the order in which they are asked. */
+  readonly guards: readonly string[];
   readonly idempotent: boolean;
   /** Arguments that nothing checks: neither a DTO class, nor a pipe, nor the guard (which resolves the parameter of the access). */
   readonly unchecked: readonly string[];
@@ -51,7 +54,9 @@ function routesOf(app: INestApplication, controller: Type): RouteEntry[] {
   return Object.getOwnPropertyNames(prototype).flatMap((name) => {
     const handler = Object.getOwnPropertyDescriptor(prototype, name)?.value as unknown;
     if (typeof handler !== 'function' || !Reflect.hasMetadata(METHOD_METADATA, handler)) return [];
-    const access = app.get(Reflector).get<RouteAccess | undefined>(AccessDeclaration, handler as () => void);
+    const access = app
+      .get(Reflector)
+      .get<RouteAccess | { who: 'run'; requirement: RunRequirement } | undefined>(AccessDeclaration, handler as () => void);
     const paths = [controller, handler].map((target) => [Reflect.getMetadata(PATH_METADATA, target) as string | string[]].flat());
     return paths[0]!.flatMap((outer) =>
       paths[1]!.map((inner) => ({
@@ -64,12 +69,18 @@ function routesOf(app: INestApplication, controller: Type): RouteEntry[] {
             .join('/'),
         ),
         handler: `${controller.name}.${name}`,
-        access: access ? ('row' in access ? `${access.who} of ${access.row.kind} :${access.row.param}` : access.who) : 'UNDECLARED',
+        access: access ? wordsOf(access) : 'UNDECLARED',
+        guards: ((Reflect.getMetadata(GUARDS_METADATA, handler) ?? []) as Type[]).map(({ name: guard }) => guard),
         idempotent: Reflect.getMetadata(IdempotentRoute.KEY, handler) === true,
-        unchecked: uncheckedArguments(controller, name, access),
+        unchecked: uncheckedArguments(controller, name, access && 'row' in access ? access : undefined),
       })),
     );
   });
+}
+
+function wordsOf(access: RouteAccess | { who: 'run'; requirement: RunRequirement }): string {
+  if (access.who === 'run') return access.requirement.capability === null ? 'run' : `run with ${access.requirement.capability}`;
+  return 'row' in access ? `${access.who} of ${access.row.kind} :${access.row.param}` : access.who;
 }
 
 function fullPath(app: INestApplication, path: string): string {

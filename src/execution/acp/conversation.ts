@@ -2,7 +2,9 @@ import { methods, PROTOCOL_VERSION } from '@agentclientprotocol/sdk';
 import type { LaunchSpec } from '../agent-runtime.js';
 import { errorPayload, failurePayload, summary } from '../domain/error-payload.js';
 import { isRecord, type Answer } from '../domain/frame.js';
+import { mcpServer } from '../domain/mcp-server.js';
 import { settingRequest, type SettingName } from '../domain/session-setting.js';
+import { MCP_BRIDGE_ENTRY } from '../entries.js';
 import { failed } from '../halt.js';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -82,7 +84,10 @@ export class Conversation {
   }
 
   private place(): Fields {
-    return { cwd: this.spec.cwd, mcpServers: [] };
+    const { cwd, mcp } = this.spec;
+    const takes = this.capabilities['mcpCapabilities'];
+    const takesHttp = isRecord(takes) && takes['http'] === true;
+    return { cwd, mcpServers: mcp === undefined ? [] : [mcpServer(mcp, takesHttp, [process.execPath, MCP_BRIDGE_ENTRY])] };
   }
 
   private async demand(method: string, params: Fields): Promise<Answer & { kind: 'result' }> {

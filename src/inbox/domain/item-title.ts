@@ -4,6 +4,7 @@ export const ITEM_KINDS = [
   'runs_interrupted',
   'provider_hold',
   'permission_request',
+  'approval',
 ] as const;
 export type ItemKind = (typeof ITEM_KINDS)[number];
 
@@ -19,6 +20,16 @@ export const failedTitle = (agent: string, task: TitledTask | null): string =>
 export function pausedTitle(agent: string, failures: number, identifiers: readonly string[]): string {
   const tasks = identifiers.length === 0 ? 'no task' : `tasks ${identifiers.join(', ')}`;
   return `${agent} auto-paused after ${failures} failures (${tasks})`;
+}
+
+const REASON_CHARACTERS = 120;
+
+/** Of an approval: the first line of why. */
+export function approvalTitle(agent: string, type: string, reason: string): string {
+  const [first = ''] = reason.trim().split('\n');
+  const characters = Array.from(first);
+  const line = characters.length > REASON_CHARACTERS ? `${characters.slice(0, REASON_CHARACTERS).join('')}…` : first;
+  return `${agent} ${type === 'hire_agent' ? 'wants to hire' : 'asks'}: ${line}`;
 }
 
 /** Of a provider hold. */

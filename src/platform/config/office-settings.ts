@@ -72,6 +72,8 @@ export class OfficeSettings {
   @IsOptional() @Matches(/^postgres(ql)?:\/\//, { message: 'must begin with postgres:// or postgresql://' }) OFFICE_DATABASE_URL?: string;
   @IsOptional() @Matches(/^[\x21-\x7e]{20,512}$/, { message: 'must be 20 to 512 visible ASCII characters' }) OFFICE_ADMIN_TOKEN?: string;
   @IsOptional() @IsString() @MinLength(32, { message: 'must have at least 32 characters' }) OFFICE_SECRETS_KEY?: string;
+  /** Signs the tokens of agents; unset: a random one per process. */
+  @IsOptional() @IsString() @MinLength(32, { message: 'must have at least 32 characters' }) OFFICE_AGENT_JWT_KEY?: string;
   @Whole(1, 1000) OFFICE_MAX_EXECUTIONS: number = 8;
   @Whole(0, 86_400) OFFICE_DRAIN_SEC: number = 30;
   @Whole(1, 604_800) OFFICE_RUN_TIMEOUT_SEC: number = 10_800;
@@ -94,7 +96,7 @@ export class OfficeSettings {
   @IsIn(LOG_LEVELS) OFFICE_LOG_LEVEL: (typeof LOG_LEVELS)[number] = 'info';
 }
 
-const OPTIONAL = ['OFFICE_DATABASE_URL', 'OFFICE_ADMIN_TOKEN', 'OFFICE_SECRETS_KEY'];
+const OPTIONAL = ['OFFICE_DATABASE_URL', 'OFFICE_ADMIN_TOKEN', 'OFFICE_SECRETS_KEY', 'OFFICE_AGENT_JWT_KEY'];
 const KNOWN: ReadonlySet<string> = new Set([...Object.keys(new OfficeSettings()), ...OPTIONAL]);
 
 /** A setting the office cannot start with. `message` is the one line a person needs. */

@@ -24,6 +24,8 @@ export interface OfficeEvents {
   'office.task.updated': { task_id: string; fields: string[] };
   'office.workspace.updated': { workspace_id: string; stopped_at: string | null; by: string | null };
   'office.comment.created': { comment_id: string; task_id: string; author: { kind: string; id: string | null } };
+  'office.approval.created': { approval_id: string; type: string; status: string };
+  'office.approval.resolved': { approval_id: string; type: string; status: string };
 }
 
 export type OfficeEventName = keyof OfficeEvents;

@@ -3,14 +3,13 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Clock } from '../clock/clock.js';
 import { Metrics } from '../metrics/metrics.js';
+import { API_PREFIX } from './api-prefix.js';
 import { InputValidation } from './input-validation.js';
 import { OfficeErrorFilter } from './office-error.filter.js';
 import { serveOpenApi } from './open-api.js';
 
-export const API_PREFIX = 'api/v1';
-
 /** What stands at the root, beside the prefix. */
-const ROOT_ROUTES = ['metrics', 'health/live', 'health/ready'];
+const ROOT_ROUTES = ['metrics', 'mcp', 'health/live', 'health/ready'];
 
 /** How long answers under way may take once the server closes. */
 const CLOSING_GRACE_MS = 5_000;

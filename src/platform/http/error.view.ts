@@ -6,6 +6,11 @@ export class FieldProblemView {
   @ApiProperty({ description: 'What is wrong with it.' }) problem!: string;
 }
 
+/** An agent whose token is missing or worth nothing is told no more than that. */
+export class TokenRefusalView {
+  @ApiProperty({ enum: [OFFICE_ERRORS.missing_runtime_token[1], OFFICE_ERRORS.invalid_runtime_token[1]] }) error!: string;
+}
+
 /** Every refusal looks like this; some codes bring further facts. */
 export class ErrorView {
   @ApiProperty({ description: 'A sentence for people.' }) error!: string;

@@ -22,6 +22,13 @@ const BY_STATUS: Readonly<Record<number, OfficeErrorCode>> = {
   431: 'headers_too_large',
 };
 
+/** Refused with nothing but the sentence (wire document, 'Agents side'). */
+const WITHOUT_CODE: ReadonlySet<OfficeErrorCode> = new Set(['missing_runtime_token', 'invalid_runtime_token']);
+
+/** The body of a refusal on the wire. */
+export const wireRefusal = (refusal: OfficeError): Record<string, unknown> =>
+  WITHOUT_CODE.has(refusal.code) ? { error: refusal.message } : { error: refusal.message, code: refusal.code, ...refusal.facts };
+
 /** The refusal an error stands for on the wire. Whatever nobody foresaw is an `internal_error` and says nothing of itself. */
 export function refusalOf(error: unknown, requestId: string): OfficeError {
   if (error instanceof OfficeError) return error;
@@ -51,9 +58,9 @@ export class OfficeErrorFilter implements ExceptionFilter {
     else if (refusal.status >= 500) this.logger.error({ err: error, request_id: request.id }, 'request failed');
 
     if (this.adapter.isHeadersSent(response)) return void this.adapter.end(response);
-    if (refusal.code === 'unauthenticated') this.adapter.setHeader(response, 'WWW-Authenticate', 'Bearer');
+    if (refusal.status === 401) this.adapter.setHeader(response, 'WWW-Authenticate', 'Bearer');
     if (refusal.status === 503) this.adapter.setHeader(response, 'Retry-After', RETRY_AFTER_SEC);
-    this.adapter.reply(response, { error: refusal.message, code: refusal.code, ...refusal.facts }, refusal.status);
+    this.adapter.reply(response, wireRefusal(refusal), refusal.status);
   }
 
   /** One line every ten seconds however many requests fail: a database that is away must not fill the disk with its absence. */

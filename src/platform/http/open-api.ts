@@ -2,7 +2,8 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { OFFICE_ERRORS } from '../errors/office-error.js';
-import { ErrorView } from './error.view.js';
+import { ApiDocument } from './api-document.js';
+import { ErrorView, TokenRefusalView } from './error.view.js';
 
 type Operation = NonNullable<OpenAPIObject['paths'][string]['get']>;
 
@@ -21,6 +22,7 @@ const WHO: Readonly<Record<string, string>> = {
   instance_admin: 'Instance admins.',
   member: 'Members of the workspace.',
   workspace_admin: 'Admins of the workspace.',
+  run: 'Running agents, with the token of their run.',
 };
 
 /** The document a client can be generated from: every route with who may call it and how it refuses. */
@@ -31,11 +33,21 @@ export function officeDocument(app: NestFastifyApplication): OpenAPIObject {
     .setVersion('1')
     .addBearerAuth({ type: 'http', scheme: 'bearer', description: 'An access token, as made by POST /users/{id}/tokens.' })
     .build();
-  const document = SwaggerModule.createDocument(app, config, { extraModels: [ErrorView], operationIdFactory });
+  const document = SwaggerModule.createDocument(app, config, { extraModels: [ErrorView, TokenRefusalView], operationIdFactory });
+  nameWildcards(document);
   for (const path of Object.values(document.paths)) {
-    for (const method of METHODS) if (path[method]) complete(path[method]);
+    for (const method of METHODS) if (path[method]) complete(path[method], method);
   }
   return document;
+}
+
+/** A path that ends in `*` takes the rest of it as its parameter `path`. */
+function nameWildcards(document: OpenAPIObject): void {
+  for (const [path, item] of Object.entries(document.paths)) {
+    if (!path.endsWith('/*')) continue;
+    delete document.paths[path];
+    document.paths[`${path.slice(0, -1)}{path}`] = item;
+  }
 }
 
 /** `TaskController.create` is `task_create`: stable as long as nobody renames either. */
@@ -44,7 +56,7 @@ function operationIdFactory(controller: string, method: string): string {
   return `${room.charAt(0).toLowerCase()}${room.slice(1)}_${method}`;
 }
 
-function complete(operation: Operation): void {
+function complete(operation: Operation, method: (typeof METHODS)[number]): void {
   const access = (operation as { 'x-access'?: DeclaredAccess })['x-access'];
   const who = access ? (WHO[access.who] ?? access.who) : 'Nobody.';
   operation.description = [operation.description, `Access: ${who}`].filter(Boolean).join('\n\n');
@@ -53,20 +65,26 @@ function complete(operation: Operation): void {
   if (access?.who !== 'public') statuses.add(401).add(403);
   if (access?.row || parameters.some((parameter) => parameter.in === 'path')) statuses.add(404);
   if (operation.requestBody) statuses.add(413).add(415);
-  if (operation.requestBody || parameters.some(({ in: place }) => place === 'query' || place === 'header')) statuses.add(400);
-  if (parameters.some(({ name }) => name === 'Idempotency-Key')) statuses.add(409);
+  if (operation.requestBody || parameters.length > 0) statuses.add(400);
+  // Whatever changes something may come too late, or be used up.
+  if (method !== 'get' && access?.who !== 'public') statuses.add(409);
   for (const status of statuses) operation.responses[String(status)] ??= refusalOf(status);
+  if (access?.who === 'run') operation.responses['401'] = refusalWith('TokenRefusalView', 'No runtime token, or none of a run that runs.');
 }
 
 function refusalOf(status: number): Operation['responses'][string] {
   const codes = Object.entries(OFFICE_ERRORS).filter(([, [of]]) => of === status);
-  return {
-    description: codes.length <= 4 ? codes.map(([code]) => `\`${code}\``).join(', ') : 'Refused; the code says why.',
-    content: { 'application/json': { schema: { $ref: '#/components/schemas/ErrorView' } } },
-  };
+  return refusalWith('ErrorView', codes.length <= 4 ? codes.map(([code]) => `\`${code}\``).join(', ') : 'Refused; the code says why.');
 }
+
+const refusalWith = (view: string, description: string): Operation['responses'][string] => ({
+  description,
+  content: { 'application/json': { schema: { $ref: `#/components/schemas/${view}` } } },
+});
 
 /** Serves the page at /api/docs and the JSON at /api/docs-json. Built when first asked for: most servers never are. */
 export function serveOpenApi(app: NestFastifyApplication): void {
-  SwaggerModule.setup('api/docs', app, () => officeDocument(app), { jsonDocumentUrl: 'api/docs-json', raw: ['json'] });
+  const document = app.get(ApiDocument);
+  document.describedBy(() => officeDocument(app));
+  SwaggerModule.setup('api/docs', app, () => document.get(), { jsonDocumentUrl: 'api/docs-json', raw: ['json'] });
 }

@@ -73,10 +73,10 @@ const isFacts = (message: unknown): message is object => typeof message === 'obj
 
 /** The logger of a server with these settings: their secrets are masked by value, too. */
 export function loggerFor(settings: OfficeSettings, destination?: DestinationStream): OfficeLogger {
-  const { OFFICE_ADMIN_TOKEN, OFFICE_SECRETS_KEY, OFFICE_DATABASE_URL } = settings;
+  const { OFFICE_ADMIN_TOKEN, OFFICE_AGENT_JWT_KEY, OFFICE_SECRETS_KEY, OFFICE_DATABASE_URL } = settings;
   return new OfficeLogger(
     settings.OFFICE_LOG_LEVEL,
-    [OFFICE_ADMIN_TOKEN, OFFICE_SECRETS_KEY, passwordIn(OFFICE_DATABASE_URL)],
+    [OFFICE_ADMIN_TOKEN, OFFICE_AGENT_JWT_KEY, OFFICE_SECRETS_KEY, passwordIn(OFFICE_DATABASE_URL)],
     destination,
   );
 }

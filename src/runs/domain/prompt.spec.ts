@@ -19,6 +19,7 @@ const aTask = (about: Partial<PromptTask> = {}): PromptTask => ({
 const anInput = (about: Partial<PromptInput> = {}): PromptInput => ({
   agent: { name: 'Ada', role: 'worker', instructions: 'Be brief.' },
   workspace: 'Acme',
+  skills: { folder: '.office/skills', list: [{ slug: 'office-api', description: 'Use when you want to\ncomment.' }] },
   wakes: [{ reason: 'task_assigned', note: null }],
   refusedWakes: [],
   task: aTask(),

@@ -2,17 +2,18 @@ import { describe, expect, it } from 'vitest';
 import { CLOSED_STATES, isClosed, mayMoveTask, TASK_STATES, TASK_STATE_SPELLINGS, taskSourcesOf } from './task-state.js';
 import type { TaskMover, TaskState } from './task-state.js';
 
-/** Rows: from. Columns: TODO, IN_PROGRESS, REVIEW, BLOCKED, DONE, CANCELLED. p a person, c a claim, f a failed run. */
+/** Rows: from. Columns: TODO, IN_PROGRESS, REVIEW, BLOCKED, DONE, CANCELLED. p a person, a an agent, c a claim, f a failed run. */
 const TABLE: Readonly<Record<TaskState, readonly string[]>> = {
-  TODO: ['', 'pc', 'pf', 'p', 'p', 'p'],
-  IN_PROGRESS: ['p', '', 'pf', 'p', 'p', 'p'],
-  REVIEW: ['p', 'pc', '', 'p', 'p', 'p'],
-  BLOCKED: ['p', 'p', 'pf', '', 'p', 'p'],
+  TODO: ['', 'pac', 'paf', 'pa', 'pa', 'pa'],
+  IN_PROGRESS: ['pa', '', 'paf', 'pa', 'pa', 'pa'],
+  REVIEW: ['pa', 'pac', '', 'pa', 'pa', 'pa'],
+  BLOCKED: ['pa', 'pa', 'paf', '', 'pa', 'pa'],
   DONE: ['p', 'p', '', '', '', ''],
   CANCELLED: ['p', 'p', '', '', '', ''],
 };
 const MOVERS: readonly [TaskMover, string][] = [
   ['person', 'p'],
+  ['agent', 'a'],
   ['claim', 'c'],
   ['failure', 'f'],
 ];

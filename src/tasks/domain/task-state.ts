@@ -7,10 +7,10 @@ export const CLOSED_STATES = ['DONE', 'CANCELLED'] as const satisfies readonly T
 export const isClosed = (state: TaskState): boolean => state === 'DONE' || state === 'CANCELLED';
 
 /**
- * Who moves a task: a person by its `state`, the claim of a run of its assignee, or a run that failed.
+ * Who moves a task: a person or an agent by its `state`, the claim of a run of its assignee, or a run that failed.
  * What the workflow moves (signals, decisions) gets rows of its own when it does.
  */
-export type TaskMover = 'person' | 'claim' | 'failure';
+export type TaskMover = 'person' | 'agent' | 'claim' | 'failure';
 
 /**
  * The one table. A mover that is not in the cell may not make that move.
@@ -34,6 +34,8 @@ export interface StateNow {
 
 /** Whether the mover may take the task there. Staying where it is is no move. */
 export function mayMoveTask(now: StateNow, to: TaskState, by: TaskMover): boolean {
+  // An agent moves what a person may, but for opening again what is over.
+  if (by === 'agent') return !isClosed(now.state) && mayMoveTask(now, to, 'person');
   // A claim takes a task out of review only if a failed run had put it there.
   if (by === 'claim' && now.state === 'REVIEW' && !now.reviewAfterFailure) return false;
   return MOVES[now.state][to]?.includes(by) ?? false;

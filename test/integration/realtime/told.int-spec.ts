@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { RunTokens } from '../../../src/access/run-tokens.service.js';
 import { PermissionRequests } from '../../../src/inbox/permission-requests.service.js';
 import { newId } from '../../../src/platform/ids.js';
 import type { ClaimedRun } from '../../../src/runs/claim.js';
@@ -72,6 +73,9 @@ function inShort({ action, payload }: Told): string {
       return [name, payload.status, ...(payload.waiting_on ? [`(${String(payload.waiting_on)})`] : []), ...withError(payload)].join(' ');
     case 'office.task.session.updated':
       return [name, payload.state, ...withError(payload)].join(' ');
+    case 'office.approval.created':
+    case 'office.approval.resolved':
+      return [name, payload.type, payload.status].join(' ');
     case 'office.inbox_item':
       return [name, payload.kind, payload.change].join(' ');
     case 'office.agent.updated':
@@ -106,6 +110,13 @@ const post = (path: string, body?: object) => command(`POST /api/v1/${path}`, bo
 async function command(route: string, body?: object): Promise<void> {
   const answer = await office.ask(route, { token: office.adminToken, ...(body && { body }) });
   if (answer.status >= 300) throw new Error(`${route}: ${answer.text}`);
+}
+
+/** A run that asks a person once it is called. */
+async function asking(): Promise<() => Promise<{ body: Readonly<Record<string, unknown>> }>> {
+  const { run } = await running();
+  const token = office.app.get(RunTokens, { strict: false }).mint(run);
+  return () => office.ask('POST /api/v1/runtime/approvals', { token, body: { type: 'generic', reason: 'May I?' } });
 }
 
 async function claim(): Promise<ClaimedRun> {
@@ -265,6 +276,13 @@ const OPERATIONS: Readonly<Record<string, () => Promise<() => Promise<unknown>>>
     return () => post(`agents/${agent}/runs`, {});
   },
   'an agent is hired': async () => () => anAgent(office, workspace),
+  'an agent asks for an approval': async () => {
+    return asking();
+  },
+  'an approval is granted': async () => {
+    const { approval } = (await (await asking())()).body as { approval: { id: string } };
+    return () => post(`approvals/${approval.id}/approve`, {});
+  },
   'an agent with a task is archived': async () => {
     const { agent } = await assigned();
     return () => command(`DELETE /api/v1/agents/${agent}`);

@@ -23,7 +23,7 @@ const put = async (state: TaskState, reviewAfterFailure = false): Promise<string
   await office.told(workspaceId);
   return id;
 };
-const move = (id: string, to: TaskState, by: Exclude<TaskMover, 'person'>) =>
+const move = (id: string, to: TaskState, by: Exclude<TaskMover, 'person' | 'agent'>) =>
   office.unitOfWork.run(workspaceId, async (tx) => tasks.moveState(tx, await tasks.lock(tx, workspaceId, id), to, by));
 const now = async (id: string) =>
   (await office.rows<Record<string, unknown>>(`select state, review_after_failure from tasks where id = $1`, [id]))[0]!;
@@ -40,7 +40,7 @@ describe('TaskService', () => {
     }
   });
 
-  it.each<[TaskState, boolean, TaskState, Exclude<TaskMover, 'person'>]>([
+  it.each<[TaskState, boolean, TaskState, Exclude<TaskMover, 'person' | 'agent'>]>([
     ['DONE', false, 'IN_PROGRESS', 'claim'],
     ['CANCELLED', false, 'REVIEW', 'failure'],
     ['DONE', false, 'REVIEW', 'failure'],
@@ -53,7 +53,7 @@ describe('TaskService', () => {
     expect([await now(id), await office.told(workspaceId)]).toEqual([{ state: from, review_after_failure: flag }, []]);
   });
 
-  it.each<[TaskState, boolean, TaskState, Exclude<TaskMover, 'person'>, boolean]>([
+  it.each<[TaskState, boolean, TaskState, Exclude<TaskMover, 'person' | 'agent'>, boolean]>([
     ['TODO', false, 'IN_PROGRESS', 'claim', false],
     ['REVIEW', true, 'IN_PROGRESS', 'claim', false],
     ['IN_PROGRESS', false, 'REVIEW', 'failure', true],

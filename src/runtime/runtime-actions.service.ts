@@ -1,0 +1,80 @@
+import { Injectable } from '@nestjs/common';
+import { ModuleRef } from '@nestjs/core';
+import type { IdempotentRequest } from '../access/call.js';
+import { referencesOf, targetOf, type Fields, type RunIdentity, type RunRequirement } from '../access/domain/run-access.js';
+import { IdempotentCommands } from '../access/idempotent-commands.service.js';
+import { UnitOfWork } from '../platform/database/unit-of-work.js';
+import { OfficeError, type OfficeErrorCode } from '../platform/errors/office-error.js';
+import { appendRunEvent, noteRun } from '../runs/run-notes.js';
+import { RunFence } from './run-fence.js';
+import { actorOf, RefusedWithEffect, type ActionClass, type RuntimeAction } from './runtime-action.js';
+
+/** A request that has passed every guard, with a body that has passed its validation. */
+export interface AdmittedCall {
+  readonly run: RunIdentity;
+  readonly body: object;
+  /** Path and body as they came. */
+  readonly fields: Fields;
+  readonly idempotency: IdempotentRequest | null;
+}
+
+/** What is remembered of an action under its Idempotency-Key: the view, or the refusal that was committed. */
+type Kept =
+  { readonly view: object } | { readonly refused: { readonly code: OfficeErrorCode; readonly facts: Readonly<Record<string, unknown>> } };
+
+/**
+ * The one way by which anything an agent asks for is done, over REST and MCP alike: in one transaction the run is found to be
+ * running still, the action does its work, and the run's log says so.
+ */
+@Injectable()
+export class RuntimeActions {
+  constructor(
+    private readonly parts: ModuleRef,
+    private readonly commands: IdempotentCommands,
+    private readonly unitOfWork: UnitOfWork,
+    private readonly fence: RunFence,
+  ) {}
+
+  async perform(action: ActionClass, { run, body, fields, idempotency }: AdmittedCall): Promise<object> {
+    const { declared } = action;
+    const doer = this.doerOf(action);
+    const changed = referencesOf(declared.names, fields, run).find(({ changes }) => changes)?.id ?? null;
+    const kept = await this.commands.once<Kept>({ idempotency }, run.workspaceId, async (tx) => {
+      const task = await this.fence.hold(tx, run, changed);
+      let target = targetOf(declared.names, fields, run);
+      const about = (type: string, id: string): void => void (target = { type, id });
+      const done = await doer.perform({ tx, run, actor: actorOf(run), body, params: fields, task, about });
+      const told = { action: declared.action, target_type: target.type, target_id: target.id };
+      if (done instanceof RefusedWithEffect) {
+        const { code, facts } = done.error;
+        await appendRunEvent(tx, run.runId, 'runtime.denied', 'warn', { ...told, error: code });
+        tx.nudge('run_events');
+        return { refused: { code, facts } };
+      }
+      await appendRunEvent(tx, run.runId, 'runtime.action', 'info', told);
+      tx.nudge('run_events');
+      return { view: done };
+    });
+    if ('view' in kept) return kept.view;
+    throw new CommittedRefusal(kept.refused.code, kept.refused.facts);
+  }
+
+  /** A refusal is written down by itself: whatever it refused has been undone. Not of one that is in the log already. */
+  async noteRefusal(run: RunIdentity, { action, names }: RunRequirement, fields: Fields, error: OfficeError): Promise<void> {
+    if (error instanceof CommittedRefusal) return;
+    const { type, id } = targetOf(names, fields, run);
+    const told = { action, target_type: type, target_id: id, error: error.code };
+    await this.unitOfWork.run(run.workspaceId, (tx) => noteRun(tx, run.runId, 'runtime.denied', 'warn', told));
+  }
+
+  private doerOf(action: ActionClass): RuntimeAction {
+    try {
+      return this.parts.get<RuntimeAction>(action, { strict: false });
+    } catch {
+      throw new OfficeError('runtime_dependency_missing', { action: action.declared.action });
+    }
+  }
+}
+
+/** Its `runtime.denied` was committed with what it kept. */
+class CommittedRefusal extends OfficeError {}
