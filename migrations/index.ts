@@ -6,6 +6,7 @@ import { Recovery1796000000021 } from './1796000000021-recovery.js';
 import { EventFloor1796000000031 } from './1796000000031-event-floor.js';
 import { Diagnosis1796000000051 } from './1796000000051-diagnosis.js';
 import { Projects1796000000101 } from './1796000000101-projects.js';
+import { SeatsAndSignals1796000000130 } from './1796000000130-seats-and-signals.js';
 
 /** Every migration, oldest first, by hand: a glob would load nothing, quietly, wherever TypeScript is not compiled ahead. */
 export const migrations = [
@@ -17,4 +18,5 @@ export const migrations = [
   EventFloor1796000000031,
   Diagnosis1796000000051,
   Projects1796000000101,
+  SeatsAndSignals1796000000130,
 ];

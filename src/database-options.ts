@@ -22,6 +22,8 @@ import { WakeRequestEntity } from './runs/wake-request.entity.js';
 import { ExecutorRunningEntity } from './sessions/executor-running.entity.js';
 import { TaskFolderEntity } from './sessions/task-folder.entity.js';
 import { TaskSessionEntity } from './sessions/task-session.entity.js';
+import { StepDecisionEntity } from './tasks/step-decision.entity.js';
+import { StepParticipantEntity } from './tasks/step-participant.entity.js';
 import { TaskBlockerEntity } from './tasks/task-blocker.entity.js';
 import { TaskCommentEntity } from './tasks/task-comment.entity.js';
 import { TaskStateChangeEntity } from './tasks/task-state-change.entity.js';
@@ -57,6 +59,8 @@ const entities = [
   TaskStepTransitionEntity,
   TaskBlockerEntity,
   TaskCommentEntity,
+  StepParticipantEntity,
+  StepDecisionEntity,
   TaskSessionEntity,
   TaskFolderEntity,
   ExecutorRunningEntity,

@@ -8,6 +8,7 @@ import { InboxModule } from '../inbox/inbox.module.js';
 import { RunModule } from '../runs/run.module.js';
 import { SessionModule } from '../sessions/session.module.js';
 import { SessionsOfTasks } from '../sessions/sessions-of-tasks.service.js';
+import { TaskModule } from '../tasks/task.module.js';
 import { TaskReactions } from '../tasks/task-reactions.js';
 import { TaskSessions } from '../tasks/task-sessions.js';
 import { FailedRunFixing } from './failed-run-fixing.service.js';
@@ -29,7 +30,7 @@ import { WorkspaceSwitch } from './workspace-switch.service.js';
 /** What people do about runs, and what changes of tasks and agents do to them. Fills the ports of the rooms below. */
 @Global()
 @Module({
-  imports: [AccessModule, AgentModule, InboxModule, RunModule, SessionModule],
+  imports: [AccessModule, AgentModule, InboxModule, RunModule, SessionModule, TaskModule],
   controllers: [ProviderHoldController, RecoveryController, RunCommandsController],
   providers: [
     FailedRunFixing,

@@ -6,10 +6,13 @@ import { BlockerRepository } from './blocker.repository.js';
 import { CommentDesk } from './comment-desk.service.js';
 import { CommentRepository } from './comment.repository.js';
 import { CommentService } from './comment.service.js';
+import { GateRepository } from './gate.repository.js';
 import { TaskBlockers } from './task-blockers.service.js';
 import { TaskChanges } from './task-changes.service.js';
+import { TaskDependents } from './task-dependents.service.js';
 import { TaskDesk } from './task-desk.service.js';
 import { TaskIntake } from './task-intake.service.js';
+import { TaskMoves } from './task-moves.service.js';
 import { TaskReads } from './task-reads.repository.js';
 import { TaskViews } from './task-views.service.js';
 import { TaskController } from './task.controller.js';
@@ -25,15 +28,18 @@ import { TaskService } from './task.service.js';
     CommentDesk,
     CommentRepository,
     CommentService,
+    GateRepository,
     TaskBlockers,
     TaskChanges,
+    TaskDependents,
     TaskDesk,
     TaskIntake,
+    TaskMoves,
     TaskReads,
     TaskRepository,
     TaskService,
     TaskViews,
   ],
-  exports: [CommentService, TaskService],
+  exports: [CommentService, GateRepository, TaskDependents, TaskMoves, TaskService],
 })
 export class TaskModule {}
