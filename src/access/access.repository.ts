@@ -12,6 +12,8 @@ const ROWS: Readonly<Record<RowKind, { readonly table: string; readonly workspac
   tasks: { table: 'tasks', workspace: 'workspace_id', exists: 'subject.deleted_at is null' },
   sessions: { table: 'task_sessions', workspace: 'workspace_id' },
   runs: { table: 'runs', workspace: 'workspace_id' },
+  workflows: { table: 'workflows', workspace: 'workspace_id' },
+  projects: { table: 'projects', workspace: 'workspace_id' },
 };
 
 /** The guard's two questions. Both are asked anew with every request, so that a revocation or a removal holds at once. */

@@ -92,6 +92,7 @@ export class OfficeTaskReactions extends TaskReactions {
     if (how !== 'done') {
       await this.stops.askToStop(tx, { taskId: task.id }, STOPS[how]);
     }
+    await this.signals.clear(tx, task.workspaceId, task.id);
     if (how === 'deleted') await this.retireAll(tx, task.id);
     if (how !== 'done') await this.dismissAllFailures(tx, task.id);
     await this.interruptions.resolveWhatIsOver(tx, { taskId: task.id });

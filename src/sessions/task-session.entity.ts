@@ -14,10 +14,7 @@ import { WorkflowStepEntity } from '../workflow/workflow-step.entity.js';
 @Index('task_sessions_by_agent', ['agentId', 'id'])
 @Index('task_sessions_maybe_live', ['agentId'], { where: `state in ('STARTING', 'RUNNING', 'WAITING_FOR_INPUT')` })
 @Index('task_sessions_signaled', ['signaledAt', 'id'], { where: `signaled_at is not null` })
-@Check(
-  'task_sessions_signal_whole',
-  `(signal_step_id is null) = (signaled_at is null) and (signal is null) = (signaled_at is null)`,
-)
+@Check('task_sessions_signal_whole', `(signal_step_id is null) = (signaled_at is null) and (signal is null) = (signaled_at is null)`)
 @Check(
   'task_sessions_state_known',
   `state in ('CREATED', 'STARTING', 'RUNNING', 'IDLE', 'WAITING_FOR_INPUT', 'FAILED', 'COMPLETED', 'CANCELLED')`,

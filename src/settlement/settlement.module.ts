@@ -15,7 +15,16 @@ import { SettlementService } from './settlement.service.js';
 /** The one seam through which runs end. */
 @Module({
   imports: [InboxModule, RunModule, SessionModule, TaskModule],
-  providers: [Escalation, FailureDiagnoser, FailureEnding, FailureRecorder, RetryRepository, SettlementRepository, SettlementService, SignalEnding],
+  providers: [
+    Escalation,
+    FailureDiagnoser,
+    FailureEnding,
+    FailureRecorder,
+    RetryRepository,
+    SettlementRepository,
+    SettlementService,
+    SignalEnding,
+  ],
   exports: [SettlementService],
 })
 export class SettlementModule {}

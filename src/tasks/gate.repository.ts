@@ -3,17 +3,9 @@ import type { Actor } from '../platform/actor.js';
 import type { Reading } from '../platform/database/reading.js';
 import type { Tx } from '../platform/database/tx.js';
 import { newId } from '../platform/ids.js';
-import { seatHolds, type SeatRole } from './domain/effective-seat.js';
-import type { ActiveDecision, DecisionWord, Holder, Seat, Walk } from './domain/gate.js';
+import { seatHolds } from '../workflow/domain/seat.js';
+import type { ActiveDecision, DecisionWord, Seat, Walk } from './domain/gate.js';
 import type { LockedTask } from './task.repository.js';
-
-export interface NewSeat extends Holder {
-  readonly stepId: string;
-  /** Null: of every task that comes to the step. */
-  readonly taskId: string | null;
-  readonly role: SeatRole;
-  readonly decisionRequired: boolean;
-}
 
 export interface DecisionRow {
   readonly id: string;
@@ -89,26 +81,6 @@ export class GateRepository {
       [task.workspace_id, task.id, seat.stepId, seat.agentId, seat.userId],
     );
     return row ?? null;
-  }
-
-  /** Gives the holder this seat at the step, in place of the one they may have there. */
-  async putSeat(tx: Tx, workspaceId: string, seat: NewSeat): Promise<void> {
-    await tx.query(
-      `insert into workflow_step_participants (workspace_id, step_id, task_id, agent_id, user_id, id, role, decision_required)
-       values ($1, $2, $3, $4, $5, $6, $7, $8)
-       on conflict (step_id, task_id, agent_id, user_id) do update set role = excluded.role, decision_required = excluded.decision_required`,
-      [workspaceId, seat.stepId, seat.taskId, seat.agentId, seat.userId, newId(), seat.role, seat.decisionRequired],
-    );
-  }
-
-  async removeSeat(tx: Tx, workspaceId: string, seat: Pick<NewSeat, 'stepId' | 'taskId' | 'agentId' | 'userId'>): Promise<boolean> {
-    const removed = await tx.query(
-      `delete from workflow_step_participants
-        where workspace_id = $1 and step_id = $2 and task_id is not distinct from $3 and agent_id is not distinct from $4
-          and user_id is not distinct from $5 returning id`,
-      [workspaceId, seat.stepId, seat.taskId, seat.agentId, seat.userId],
-    );
-    return removed.length > 0;
   }
 
   /** Of a task that is being deleted: its own seats go, and what was said with its decisions. */

@@ -103,8 +103,8 @@ export class TaskChanges {
     const changed = { id: task.id, workspaceId: task.workspace_id, assigneeId };
     const from = task.assignee_agent_instance_id;
     if (assigneeId !== from) await this.reactions.assigneeChanged(tx, changed, from, actor);
-    if (move?.entersStep) await this.reactions.stepEntered(tx, changed, asksOf(move), actor);
     const closing = closingOf(columns);
+    if (move?.entersStep && closing === null) await this.reactions.stepEntered(tx, changed, asksOf(move), actor);
     if (closing !== null) await this.reactions.closed(tx, changed, closing, actor);
     else if (freed) await this.reactions.unblocked(tx, changed, actor);
     if (freed) tx.nudge('work');

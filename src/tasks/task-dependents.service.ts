@@ -42,10 +42,10 @@ export class TaskDependents {
       [tx.workspaceId, taskId],
     );
     if (parent === undefined || parent.assignee_id === null) return null;
-    const [openChild] = await tx.query(
-      `select from tasks c where c.workspace_id = $1 and c.parent_id = $2 and ${NOT_OVER('c')} limit 1`,
-      [tx.workspaceId, parent.id],
-    );
+    const [openChild] = await tx.query(`select from tasks c where c.workspace_id = $1 and c.parent_id = $2 and ${NOT_OVER('c')} limit 1`, [
+      tx.workspaceId,
+      parent.id,
+    ]);
     return openChild === undefined ? { taskId: parent.id, agentId: parent.assignee_id } : null;
   }
 }

@@ -1,5 +1,5 @@
 import type { StepKind } from '../../workflow/domain/office-workflow.js';
-import type { SeatRole } from './effective-seat.js';
+import type { Holder, SeatRole } from '../../workflow/domain/seat.js';
 
 export const DECISIONS = ['approved', 'changes_requested'] as const;
 export type DecisionWord = (typeof DECISIONS)[number];
@@ -10,12 +10,6 @@ export interface WalkStep {
   readonly kind: StepKind;
   /** The step ends when its agent says so, not when a turn does. */
   readonly requiresSignal: boolean;
-}
-
-/** Who sits at a step: an agent or a person, never both. */
-export interface Holder {
-  readonly agentId: string | null;
-  readonly userId: string | null;
 }
 
 /** A seat that holds for the task (`seatHolds`). */

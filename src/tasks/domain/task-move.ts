@@ -101,7 +101,12 @@ function another(walk: Walk, from: string, to: string): WalkStep {
 }
 
 const earlierWork = (walk: Walk, stepId: string): WalkStep | undefined =>
-  walk.steps.slice(0, walk.steps.findIndex(({ id }) => id === stepId)).findLast(({ kind }) => kind === 'work');
+  walk.steps
+    .slice(
+      0,
+      walk.steps.findIndex(({ id }) => id === stepId),
+    )
+    .findLast(({ kind }) => kind === 'work');
 
 const stepsAfter = ({ steps }: Walk, stepId: string): WalkStep[] => steps.slice(steps.findIndex(({ id }) => id === stepId) + 1);
 

@@ -1,6 +1,17 @@
 export const SEAT_ROLES = ['reviewer', 'approver', 'watcher'] as const;
 export type SeatRole = (typeof SEAT_ROLES)[number];
 
+/** Who sits at a step: an agent or a person, never both. */
+export interface Holder {
+  readonly agentId: string | null;
+  readonly userId: string | null;
+}
+
+export interface SeatPlan extends Holder {
+  readonly role: SeatRole;
+  readonly decisionRequired: boolean;
+}
+
 /**
  * Which seats hold for a task, defined once: its own, and those of the step whose holder has none of its own there. SQL, in
  * which `seat` is a row of `workflow_step_participants`; `taskId` is the task's id as it is called there.
