@@ -95,6 +95,7 @@ export class AgentExecution {
       mcpMode: this.mcpMode,
       lastContentAt: this.lastContentAt,
       currentTool: this.listening ? (this.turn?.currentTool ?? null) : null,
+      awaitsPermission: this.desk.waits,
     };
   }
 

@@ -83,6 +83,14 @@ export class GateRepository {
     return row ?? null;
   }
 
+  async isAdmin(db: Reading, workspaceId: string, userId: string): Promise<boolean> {
+    const rows = await db.query(`select 1 from workspace_members where workspace_id = $1 and user_id = $2 and role = 'admin'`, [
+      workspaceId,
+      userId,
+    ]);
+    return rows.length > 0;
+  }
+
   /** Of a task that is being deleted: its own seats go, and what was said with its decisions. */
   async forget(tx: Tx, task: LockedTask): Promise<void> {
     const it = [task.workspace_id, task.id];

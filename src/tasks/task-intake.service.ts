@@ -4,6 +4,7 @@ import type { Actor } from '../platform/actor.js';
 import type { Tx } from '../platform/database/tx.js';
 import { OfficeError } from '../platform/errors/office-error.js';
 import { newId } from '../platform/ids.js';
+import { ProjectDesk } from '../workflow/project-desk.service.js';
 import { WorkflowService } from '../workflow/workflow.service.js';
 import { distinctIds } from './domain/blockers.js';
 import { TaskBlockers } from './task-blockers.service.js';
@@ -21,6 +22,7 @@ const EVERY_FIELD = [
   'priority',
   'assignee_agent_instance_id',
   'parent_id',
+  'project_id',
   'blocked_by',
 ];
 
@@ -31,6 +33,7 @@ export class TaskIntake {
     private readonly tasks: TaskRepository,
     private readonly blockers: TaskBlockers,
     private readonly workflows: WorkflowService,
+    private readonly projects: ProjectDesk,
     private readonly agents: AgentService,
     private readonly reactions: TaskReactions,
   ) {}
@@ -44,7 +47,9 @@ export class TaskIntake {
     if (assigneeId !== null) await this.agents.assertAssignable(tx, workspaceId, assigneeId);
     if (parentId !== null && !(await this.tasks.exists(tx, workspaceId, parentId)))
       throw new OfficeError('not_found', { what: 'task', id: parentId });
-    const step = await this.workflows.firstStepOfDefault(tx, workspaceId);
+    const projectId = input.project_id?.toLowerCase() ?? null;
+    if (projectId !== null) await this.projects.assertKnown(tx, workspaceId, projectId);
+    const step = await this.workflows.whereTasksBegin(tx, workspaceId, input.workflow_id?.toLowerCase() ?? null);
 
     const named = await this.tasks.takeNumber(tx, workspaceId);
     if (!named) throw new OfficeError('not_found');
@@ -58,6 +63,7 @@ export class TaskIntake {
         priority: input.priority ?? 0,
         workflowId: step.workflow_id,
         stepId: step.id,
+        projectId,
         assigneeId,
         parentId,
       },
