@@ -17,6 +17,7 @@ import { RunModule } from './runs/run.module.js';
 import { SchedulerModule } from './scheduler/scheduler.module.js';
 import { SessionModule } from './sessions/session.module.js';
 import { SettlementModule } from './settlement/settlement.module.js';
+import { StallWatchdogModule } from './stall-watchdog/stall-watchdog.module.js';
 import { TaskModule } from './tasks/task.module.js';
 import { WorkflowModule } from './workflow/workflow.module.js';
 import { WorkspaceModule } from './workspaces/workspace.module.js';
@@ -51,6 +52,7 @@ export class AppModule {
         LiveRunsModule,
         SchedulerModule,
         RecoveryModule,
+        StallWatchdogModule,
         DashboardModule,
         RealtimeModule,
       ],

@@ -102,7 +102,10 @@ export class LeaseKeeper {
   private async renew(): Promise<void> {
     const before = this.live.all();
     const sentAt = this.clock.monotonicMs();
-    const ours = await this.ownership.renew(this.owner, before.flatMap((run) => this.sightingOf(run)));
+    const ours = await this.ownership.renew(
+      this.owner,
+      before.flatMap((run) => this.sightingOf(run)),
+    );
     this.renewedAt = sentAt;
     await this.sayStillHere();
     const othersLive = await this.hosts.othersLive();

@@ -25,6 +25,6 @@ import { SettlementService } from './settlement.service.js';
     SettlementService,
     SignalEnding,
   ],
-  exports: [SettlementService],
+  exports: [SettlementService, SignalEnding],
 })
 export class SettlementModule {}

@@ -43,7 +43,9 @@ export class GateDesk {
 
   async removeParticipant(workspaceId: string, taskId: string, body: RemoveParticipantBody, actor: Actor): Promise<ParticipantsView> {
     const holder = { agentId: body.agent_id?.toLowerCase() ?? null, userId: body.user_id?.toLowerCase() ?? null };
-    await this.unitOfWork.run(workspaceId, (tx) => this.gate.removeSeat(tx, workspaceId, taskId, body.step_id.toLowerCase(), holder, actor));
+    await this.unitOfWork.run(workspaceId, (tx) =>
+      this.gate.removeSeat(tx, workspaceId, taskId, body.step_id.toLowerCase(), holder, actor),
+    );
     return this.participants(workspaceId, taskId);
   }
 

@@ -44,7 +44,13 @@ export class TaskGate {
    * A decision at the step where the task stands. When all who have to have decided, the task goes on or back. The same
    * decision again changes nothing; another of the same holder takes its place.
    */
-  async decide(tx: Tx, workspaceId: string, taskId: string, word: { decision: DecisionWord; note: string | null }, by: Decider): Promise<Decided> {
+  async decide(
+    tx: Tx,
+    workspaceId: string,
+    taskId: string,
+    word: { decision: DecisionWord; note: string | null },
+    by: Decider,
+  ): Promise<Decided> {
     const task = await this.tasks.lock(tx, workspaceId, taskId);
     assertOpen(task);
     const walk = await this.moves.walkOf(tx, task);
@@ -76,7 +82,10 @@ export class TaskGate {
     const before = await this.moves.walkOf(tx, task);
     const step = before.steps.find(({ id }) => id === stepId);
     if (step === undefined) throw new OfficeError('not_found', { what: 'step', id: stepId });
-    const problems = seatProblems(step.kind, [seat], 'seat').map(({ path, problem }) => ({ path: path.split('.')[2] ?? 'agent_id', problem }));
+    const problems = seatProblems(step.kind, [seat], 'seat').map(({ path, problem }) => ({
+      path: path.split('.')[2] ?? 'agent_id',
+      problem,
+    }));
     if (problems.length > 0) throw invalid(problems);
     const had = before.seats.find((one) => one.stepId === stepId && isHeldBy(one, seat));
     if (had?.role === seat.role && had.decisionRequired === seat.decisionRequired) return;
