@@ -4,7 +4,7 @@ import { sqlList } from '../platform/database/sql-list.js';
 import type { Tx } from '../platform/database/tx.js';
 import { IS_OPEN_BLOCKER } from '../tasks/domain/open-blocker.js';
 import { SEAT_DECIDES, seatHolds, SEAT_IS_NEEDED } from '../workflow/domain/seat.js';
-import { HOLD_OF_AGENT, NOBODY_WENT_FIRST } from './provider-hold.sql.js';
+import { HOLD_OF_AGENT, NOBODY_WENT_FIRST, PROVIDER_LIMITED } from './provider-hold.sql.js';
 import { tooOldSql } from './run-age.sql.js';
 import { EFFECTIVE_CLASS, FOLDER_HOST, waitingOnSql } from './waiting-on.sql.js';
 import { sourcesOf } from '../sessions/domain/session-state.js';
@@ -32,50 +32,62 @@ const bestOf = (howMany: string): string => `
    order by head.rank, head.requested_at, head.id limit ${howMany}`;
 
 /**
- * First the agents: whoever holds one counts its running runs alone. Ordered by their best run, so that none is starved.
- * And the gate of the workspace, shared: whoever stops the workspace takes it alone, so it waits for the claims that are under way
- * and keeps out the others. The statements that follow see `stopped_at` as it was when we had come through.
+ * First the best runs of all, in the order of the claim, and the locks of their agents: whoever holds one counts its running
+ * runs alone. And the gate of the workspace, shared: whoever stops the workspace takes it alone, so it waits for the claims that
+ * are under way and keeps out the others. The statements that follow see `stopped_at` as it was when we had come through.
  */
-const LOCK_AGENTS = `
+const CHOOSE_RUNS = `
   with gate as materialized (select pg_try_advisory_xact_lock_shared(${workspaceGate('$1')}) as open)
-  select a.id from agent_instances a join workspaces w on w.id = a.workspace_id
-   cross join lateral (${bestOf('1')}) best
+  select best.id from agent_instances a join workspaces w on w.id = a.workspace_id
+   cross join lateral (
+     select least(a.max_concurrent_sessions - count(*), $5) as n from runs x where x.agent_id = a.id and x.status = 'running') free
+   cross join lateral (${bestOf('free.n')}) best
    where (select open from gate) and a.workspace_id = $1 and a.lifecycle = 'active' and a.pause_reason is null
      -- Known of the agent alone, so that a long queue of one that cannot take any is not judged run by run.
-     and w.stopped_at is null and w.archived_at is null
-     and a.max_concurrent_sessions > (select count(*) from runs x where x.agent_id = a.id and x.status = 'running')
+     and w.stopped_at is null and w.archived_at is null and free.n > 0
      and (a.cooldown_sec = 0 or a.last_run_finished_at is null
           or a.last_run_finished_at <= now() - make_interval(secs => a.cooldown_sec))
    order by best.rank, best.requested_at, best.id limit $5
      for no key update of a skip locked`;
 
 /**
- * Then their runs, judged again in a snapshot taken after the agents were locked: a run counted as running by another
- * server's claim is seen now. The status is repeated because a lock re-reads only the locked row.
+ * Then the runs, their tasks and the open sessions of their pairs, each kind by id; what somebody else holds is left out. In a
+ * snapshot taken after the agents were locked: what another server's claim or a stop did meanwhile is seen now. The status is
+ * repeated because a lock re-reads only the locked row.
  */
 const LOCK_RUNS = `
-  select r.id, r.agent_id, r.task_id from agent_instances a join workspaces w on w.id = a.workspace_id
-   cross join lateral (
-     select least(greatest(a.max_concurrent_sessions - count(*), 0), $5) as n from runs x where x.agent_id = a.id and x.status = 'running') free
-   cross join lateral (${bestOf('free.n')}) best
-   join runs r on r.id = best.id
-  where a.workspace_id = $1 and a.id = any($6::uuid[]) and r.status in ('queued', 'scheduled_retry')
-  order by best.rank, best.requested_at, best.id limit $5
-    for no key update of r skip locked`;
-
-/** Tasks before sessions, each kind by id; what somebody else holds is left out. */
-const LOCK_PLACES = `
-  with t as materialized (
-    select id from tasks where workspace_id = $1 and id = any($2::uuid[]) order by id for no key update skip locked
+  with chosen as materialized (
+    select r.id, r.agent_id, r.task_id, c.place, row_number() over (partition by r.agent_id order by c.place) as nth
+      from unnest($2::uuid[]) with ordinality as c(id, place)
+     cross join lateral (select * from runs r where r.id = c.id offset 0) r
+      join agent_instances a on a.id = r.agent_id join workspaces w on w.id = r.workspace_id
+     where r.workspace_id = $1 and r.status in ('queued', 'scheduled_retry') and w.stopped_at is null and w.archived_at is null
+       and not ${PROVIDER_LIMITED}
+       and not exists (
+         select from runs p where p.status = 'running' and p.agent_id = r.agent_id
+            and (p.task_id = r.task_id or (r.task_id is null and p.scope = r.scope)))
+  ), r as materialized (
+    select r.id, r.agent_id, r.task_id, c.place from chosen c join runs r on r.id = c.id join agent_instances a on a.id = r.agent_id
+     where r.status in ('queued', 'scheduled_retry')
+       and c.nth <= a.max_concurrent_sessions - (select count(*) from runs x where x.agent_id = a.id and x.status = 'running')
+     order by r.id for no key update of r skip locked
+  ), t as materialized (
+    select id from tasks where workspace_id = $1 and id = any(array(select task_id from r)) order by id for no key update skip locked
   ), s as materialized (
-    select s.id from task_sessions s
-     where s.workspace_id = $1 and s.task_id = any($2::uuid[]) and s.state not in ('COMPLETED', 'CANCELLED')
-       and (s.task_id, s.agent_id) in (select * from unnest($2::uuid[], $3::uuid[])) and (select count(*) from t) >= 0
+    select s.id, s.task_id, s.agent_id from task_sessions s
+     where s.workspace_id = $1 and s.task_id = any(array(select id from t)) and s.state not in ('COMPLETED', 'CANCELLED')
+       and (s.task_id, s.agent_id) in (select task_id, agent_id from r)
      order by s.id for no key update skip locked
   )
-  select id, true as is_task from t union all select id, false from s`;
+  select r.id, r.task_id, s.id as session_id from r left join t on t.id = r.task_id
+    left join s on s.task_id = r.task_id and s.agent_id = r.agent_id
+   where r.task_id is null or t.id is not null
+   order by r.place`;
 
-/** Everything the decisions and the prompt need, in one statement, read under the locks. */
+/**
+ * Everything the decisions and the prompt need, in one statement, read under the locks. Row by row ("offset 0" keeps a lateral
+ * part from being joined as a table): its plan is kept, and may have been made when those tables were empty.
+ */
 const READ_INPUTS = `
   select r.id as run_id, r.generation, r.retry_count, r.session_id, r.reason, r.status, r.capabilities, r.entitlement, r.depth,
          r.agent_id, a.name as agent_name, a.role as agent_role, a.permissions, a.instructions, a.adapter, a.adapter_config,
@@ -100,11 +112,13 @@ const READ_INPUTS = `
     from runs r
     join agent_instances a on a.id = r.agent_id
     join workspaces w on w.id = r.workspace_id
-    left join tasks t on t.id = r.task_id
-    left join workflow_steps st on st.id = t.step_id
-    left join task_folders f on f.task_id = r.task_id
-    left join task_sessions s on s.task_id = r.task_id and s.agent_id = r.agent_id and s.state not in ('COMPLETED', 'CANCELLED')
-    left join executors_running e on e.session_id = s.id
+    left join lateral (select * from tasks t where t.id = r.task_id offset 0) t on true
+    left join lateral (select * from workflow_steps st where st.id = t.step_id offset 0) st on true
+    left join lateral (select * from task_folders f where f.task_id = r.task_id offset 0) f on true
+    left join lateral (
+      select * from task_sessions s
+       where s.task_id = r.task_id and s.agent_id = r.agent_id and s.state not in ('COMPLETED', 'CANCELLED') offset 0) s on true
+    left join lateral (select * from executors_running e where e.session_id = s.id offset 0) e on true
     -- What the conversation has been told already. One that never began, or belongs to another program, knows nothing.
     cross join lateral (
       select coalesce(case when s.adapter = a.adapter and s.acp_session_id is not null then s.prompted_at end, '-infinity') as moment
@@ -211,36 +225,28 @@ export interface ClaimPlace {
   readonly limit: number;
 }
 
+export interface LockedForClaim {
+  readonly id: string;
+  readonly task_id: string | null;
+  readonly session_id: string | null;
+}
+
 /** The claim's statements, in the order in which they run. None waits for a lock (contract 4). */
 @Injectable()
 export class ClaimRepository {
   constructor(private readonly unitOfWork: UnitOfWork) {}
 
-  /** Runs of up to `limit` free agents, both locked; at most one run per task. */
-  async lockRuns(tx: Tx, at: ClaimPlace): Promise<{ id: string; agent_id: string; task_id: string | null }[]> {
-    const place = [at.workspaceId, at.leaseSec, at.hostId, at.busyTaskIds, at.limit];
-    const agents = await tx.prepared<{ id: string }>(LOCK_AGENTS, place);
-    if (agents.length === 0) return [];
-    const runs = await tx.prepared<{ id: string; agent_id: string; task_id: string | null }>(LOCK_RUNS, [
-      ...place,
-      agents.map(({ id }) => id),
-    ]);
-    const seen = new Set<string>();
-    return runs.filter(({ task_id }) => task_id === null || (!seen.has(task_id) && seen.add(task_id)));
+  /** Ids of the best claimable runs, in the order of the claim. Their agents are locked from here on. */
+  async chooseRuns(tx: Tx, at: ClaimPlace): Promise<string[]> {
+    const chosen = await tx.prepared<{ id: string }>(CHOOSE_RUNS, [at.workspaceId, at.leaseSec, at.hostId, at.busyTaskIds, at.limit]);
+    return chosen.map(({ id }) => id);
   }
 
-  /** Which of the tasks and which of the pairs' open sessions could be locked too. */
-  async lockPlaces(
-    tx: Tx,
-    runs: readonly { agent_id: string; task_id: string | null }[],
-  ): Promise<{ taskIds: ReadonlySet<string>; sessionIds: ReadonlySet<string> }> {
-    const onTasks = runs.filter((run) => run.task_id !== null);
-    if (onTasks.length === 0) return { taskIds: new Set(), sessionIds: new Set() };
-    const taskIds = onTasks.map(({ task_id }) => task_id);
-    const agentIds = onTasks.map(({ agent_id }) => agent_id);
-    const locked = await tx.prepared<{ id: string; is_task: boolean }>(LOCK_PLACES, [tx.workspaceId, taskIds, agentIds]);
-    const idsOf = (isTask: boolean): ReadonlySet<string> => new Set(locked.filter(({ is_task }) => is_task === isTask).map(({ id }) => id));
-    return { taskIds: idsOf(true), sessionIds: idsOf(false) };
+  /** Those of them that could be locked with their task, at most one per task, and which open session of the pair was locked too. */
+  async lockRuns(tx: Tx, runIds: readonly string[]): Promise<LockedForClaim[]> {
+    const locked = await tx.prepared<LockedForClaim>(LOCK_RUNS, [tx.workspaceId, runIds]);
+    const seen = new Set<string>();
+    return locked.filter(({ task_id }) => task_id === null || (!seen.has(task_id) && seen.add(task_id)));
   }
 
   readInputs(tx: Tx, runIds: readonly string[], at: ClaimPlace): Promise<ClaimInput[]> {

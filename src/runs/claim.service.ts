@@ -42,12 +42,12 @@ export class ClaimService {
 
   claim(request: ClaimRequest): Promise<ClaimResult> {
     return this.unitOfWork.run(request.workspaceId, async (tx) => {
-      const runs = await this.claims.lockRuns(tx, request);
-      if (runs.length === 0) return { claimed: [], cancelled: 0, tooOld: [], mayHaveMore: false };
-      const places = await this.claims.lockPlaces(tx, runs);
-      const mine = runs.filter(({ task_id }) => task_id === null || places.taskIds.has(task_id));
+      const chosen = await this.claims.chooseRuns(tx, request);
+      if (chosen.length === 0) return { claimed: [], cancelled: 0, tooOld: [], mayHaveMore: false };
+      const mine = await this.claims.lockRuns(tx, chosen);
+      const sessionIds = new Set(mine.map(({ session_id }) => session_id));
       const inputs = (await this.claims.readInputs(tx, idsOf(mine), request)).filter(
-        ({ session }) => session === null || places.sessionIds.has(session.id),
+        ({ session }) => session === null || sessionIds.has(session.id),
       );
       const [stale, valid] = separate(inputs);
       for (const { input, cancel } of stale) await this.cancel(tx, input, cancel);

@@ -27,7 +27,8 @@ export function waitingOnSql({ leaseSec, host, busyTasks }: WaitingOnPlace): str
     when w.stopped_at is not null or w.archived_at is not null then 'workspace_stopped'
     when a.lifecycle <> 'active' then 'agent_stopped'
     when a.pause_reason is not null then 'agent_paused'
-    when exists (select from task_sessions s where s.task_id = r.task_id and s.agent_id = r.agent_id and s.state = 'FAILED')
+    when (select s.state = 'FAILED' from task_sessions s
+           where s.task_id = r.task_id and s.agent_id = r.agent_id and s.state not in ('COMPLETED', 'CANCELLED'))
       then 'session_failed'
     when ${breakerOpenSql(RUN_PAIR)} then 'breaker_open'
     when exists (

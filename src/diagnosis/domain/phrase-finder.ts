@@ -57,15 +57,16 @@ export class PhraseFinder {
       this.built = build(this.phrases);
       this.desk.ends = new Int32Array(this.phrases.length).fill(-1);
     }
-    const { columns, width, next, output, twin, first, link } = this.built;
+    const { columns, shift, next, quiet, output, twin, link } = this.built;
     const { ends, present } = this.desk;
     for (const id of present) ends[id] = -1;
     present.length = 0;
     const { codes, length } = text;
     let state = 0;
     for (let at = 0; at < length; at++) {
-      state = next[state * width + columns[codes[at]!]!]!;
-      for (let node = first[state]!; node > 0; node = link[node]!) {
+      state = next[(state << shift) | columns[codes[at]!]!]!;
+      if (state < quiet) continue;
+      for (let node = state; node > 0; node = link[node]!) {
         for (let id = output[node]!; id !== -1; id = twin[id]!) {
           const { codes: own, left, right } = this.phrases[id]!;
           if (left && at >= own.length && WORD[codes[at - own.length]!] === 1) continue;
@@ -82,16 +83,17 @@ export class PhraseFinder {
 interface Machine {
   /** Which column of `next` a code stands in; 0 for all that occur in no phrase. */
   readonly columns: Uint8Array;
-  readonly width: number;
+  /** A row of `next` is 2 to this power long: finding one's place in it is the dearest step of the walk. */
+  readonly shift: number;
   readonly next: Uint16Array;
+  /** In no state below this one does a phrase end: one comparison for nearly every letter there is. */
+  readonly quiet: number;
   /** The phrase that ends in this state, or -1. */
   readonly output: Int16Array;
   /** The next phrase of the same letters, which differs in where it may begin or end; or -1. */
   readonly twin: Int16Array;
   /** The longest proper suffix of this state in which a phrase ends; 0 for none. */
   readonly link: Uint16Array;
-  /** The state itself if a phrase ends in it, else its link. */
-  readonly first: Uint16Array;
 }
 
 function build(phrases: readonly Phrase[]): Machine {
@@ -103,27 +105,47 @@ function build(phrases: readonly Phrase[]): Machine {
     for (const code of codes) if (columns[code] === 0) columns[code] = width++;
   }
   if (width > 256 || most > 65_535) throw new Error('too many signatures for this machine');
-  const next = new Uint16Array(most * width);
+  const shift = Math.ceil(Math.log2(width));
+  const next = new Uint16Array(most << shift);
   const output = new Int16Array(most).fill(-1);
   const twin = new Int16Array(phrases.length).fill(-1);
   let states = 1;
   phrases.forEach(({ codes }, id) => {
     let state = 0;
     for (const code of codes) {
-      const place = state * width + columns[code]!;
+      const place = (state << shift) | columns[code]!;
       if (next[place] === 0) next[place] = states++;
       state = next[place]!;
     }
     twin[id] = output[state]!;
     output[state] = id;
   });
-  const link = complete(next, output, width, states);
-  const first = link.map((back, state) => (output[state] === -1 ? back : state));
-  return { columns, width, next: next.slice(0, states * width), output: output.slice(0, states), twin, first, link };
+  const link = complete(next, output, shift, states);
+  return { columns, shift, twin, ...quietFirst({ next, output, link, shift, states }) };
+}
+
+/** Numbers the states anew, those in which some phrase ends last. The beginning stays 0. */
+function quietFirst({ next, output, link, shift, states }: Omit<Machine, 'columns' | 'twin' | 'quiet'> & { readonly states: number }) {
+  const old = Array.from({ length: states }, (_, state) => state);
+  const loud = (state: number): boolean => output[state] !== -1 || link[state] !== 0;
+  const order = [...old.filter((state) => !loud(state)), ...old.filter(loud)];
+  const renamed = new Uint16Array(states);
+  order.forEach((state, place) => (renamed[state] = place));
+  const width = 1 << shift;
+  const moved = new Uint16Array(states << shift);
+  for (const [place, state] of order.entries())
+    for (let column = 0; column < width; column++) moved[(place << shift) | column] = renamed[next[(state << shift) | column]!]!;
+  return {
+    next: moved,
+    output: Int16Array.from(order, (state) => output[state]!),
+    link: Uint16Array.from(order, (state) => renamed[link[state]!]!),
+    quiet: order.findIndex(loud),
+  };
 }
 
 /** Fills the gaps of the trie breadth first: where a phrase breaks off, the walk goes on in the longest suffix that is one's beginning. */
-function complete(next: Uint16Array, output: Int16Array, width: number, states: number): Uint16Array {
+function complete(next: Uint16Array, output: Int16Array, shift: number, states: number): Uint16Array {
+  const width = 1 << shift;
   const fail = new Uint16Array(states);
   const link = new Uint16Array(states);
   const queue: number[] = [];
@@ -132,8 +154,8 @@ function complete(next: Uint16Array, output: Int16Array, width: number, states: 
     const back = fail[state]!;
     link[state] = output[back] === -1 ? link[back]! : back;
     for (let column = 0; column < width; column++) {
-      const place = state * width + column;
-      const beyond = next[back * width + column]!;
+      const place = (state << shift) | column;
+      const beyond = next[(back << shift) | column]!;
       if (next[place] === 0) next[place] = beyond;
       else {
         fail[next[place]!] = beyond;

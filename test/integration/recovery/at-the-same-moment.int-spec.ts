@@ -182,13 +182,13 @@ describe('a stop of the workspace', () => {
     const held = gate();
     const claiming = office.app.unitOfWork.run(lane.ws, async (tx) => {
       const at = { workspaceId: lane.ws, hostId: office.hostId, bootId: office.bootId, leaseSec: 120, busyTaskIds: [], limit: 1 };
-      const [run] = await claims.lockRuns(tx, at);
+      const [runId] = await claims.chooseRuns(tx, at);
       await held.pass();
       await tx.query(
         `update runs set status = 'running', generation = 1, lease_host_id = $2, lease_boot_id = $3, lease_expires_at = now() + interval '1 hour' where id = $1`,
-        [run!.id, office.hostId, office.bootId],
+        [runId, office.hostId, office.bootId],
       );
-      return run!.id;
+      return runId!;
     });
     await held.reached;
     const stopping = office.must(`POST /workspaces/${lane.ws}/stop`);
