@@ -48,19 +48,17 @@ const watch = (
   run: ClaimedRun,
   about: Partial<{ quietMs: number | null; currentTool: string | null; awaitsPermission: boolean; processAlive: boolean }> = {},
 ) =>
-  office.app.app
-    .get(RunOwnership, { strict: false })
-    .renew({ hostId: office.hostId, bootId: office.bootId, leaseSec: 120 }, [
-      {
-        runId: run.runId,
-        generation: run.generation,
-        quietMs: 0,
-        processAlive: true,
-        currentTool: null,
-        awaitsPermission: false,
-        ...about,
-      },
-    ]);
+  office.app.app.get(RunOwnership, { strict: false }).renew({ hostId: office.hostId, bootId: office.bootId, leaseSec: 120 }, [
+    {
+      runId: run.runId,
+      generation: run.generation,
+      quietMs: 0,
+      processAlive: true,
+      currentTool: null,
+      awaitsPermission: false,
+      ...about,
+    },
+  ]);
 const signal = (run: ClaimedRun) =>
   office.app.unitOfWork.run(workspaceId, (tx) =>
     office.app.app
