@@ -14,9 +14,10 @@ import { inboxBench } from './inbox.bench.js';
 import { queueBench } from './queue.bench.js';
 import { realtimeBench } from './realtime.bench.js';
 import { serverBench } from './server.bench.js';
+import { watchdogBench } from './watchdog.bench.js';
 
 /** `npm run bench [-- name ...]`. OFFICE_BENCH_SIZE=0.1 is a tenth. Ratios are of one run on one PostgreSQL with its production settings. */
-const BENCHES: readonly Bench[] = [serverBench, queueBench, claimBench, realtimeBench, inboxBench];
+const BENCHES: readonly Bench[] = [serverBench, queueBench, claimBench, realtimeBench, inboxBench, watchdogBench];
 
 const wanted = process.argv.slice(2);
 const dataDir = mkdtempSync(join(tmpdir(), 'office-bench-db-'));

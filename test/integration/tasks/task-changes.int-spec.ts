@@ -192,7 +192,10 @@ describe('the state', () => {
       ['office.task.updated', ['state', 'step']],
       ['office.task.updated', ['state', 'step']],
     ]);
-    expect(reactions()).toEqual([['closed', 'done']]);
+    expect(reactions()).toEqual([
+      ['closed', 'done'],
+      ['stepEntered', null],
+    ]);
   });
 
   it('cancelled stays where it stands', async () => {
