@@ -4,7 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 
-const MAIN = join(import.meta.dirname, '..', '..', 'dist', 'src', 'main.js');
+const ROOT = join(import.meta.dirname, '..', '..');
+/** What `npm start` ends in, flags and all. */
+const PROGRAM = /exec node (.+)$/.exec(JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).scripts.start)![1]!.split(' ');
 const READY_MS = 30_000;
 
 export interface RealServerOptions {
@@ -59,7 +61,8 @@ export class RealServer {
   /** Starts (again). Resolves when the doors are open. */
   async boot(): Promise<void> {
     const { databaseUrl, env } = this.options;
-    const child = spawn(process.execPath, [MAIN], {
+    const child = spawn(process.execPath, PROGRAM, {
+      cwd: ROOT,
       env: {
         PATH: process.env.PATH,
         HOME: this.home,
