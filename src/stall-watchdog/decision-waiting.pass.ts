@@ -42,7 +42,7 @@ export class DecisionWaiting {
     await this.round.go(tick, {
       take: PAGE,
       list: async (after) => {
-        const place = { after, take: PAGE, workspaceId: null, taskId: null };
+        const place = { after, take: PAGE, workspaceId: null };
         const page = await this.read(tick, 'candidate_list_failed', () => gates.list(place, this.thresholdMs));
         const stalled = page && (await this.stalledOf(tick, page));
         return stalled && page!.map((task) => ({ ...task, isStalled: stalled.has(task.taskId) }));

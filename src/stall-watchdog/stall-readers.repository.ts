@@ -18,7 +18,6 @@ import {
   type QuietTurn,
   type SignalledSession,
   type TaskAtGate,
-  type TaskPage,
 } from './stall-readers.js';
 
 const since = (column: string): string => `(extract(epoch from now() - ${column}) * 1000)::float8`;
@@ -62,15 +61,15 @@ const SIGNALLED_PAGE = `${SIGNALLED} and session.signaled_at < now() - ${secs('$
 const SIGNALLED_AGAIN = `${SIGNALLED} and session.id = $2`;
 
 /** The cheap half of the question, along `tasks_waiting_at_gate`: the oldest first, so that what is cut off is the freshest. */
-export const AT_GATES = `
+const AT_GATE = `
   select ${place('task.step_entered_at', 'task.id')} as place, task.workspace_id as "workspaceId", task.id as "taskId", task.step_id as "stepId",
          ${since('task.step_entered_at')} as "waitedMs", task.updated_at as "updatedAt"
     from tasks task join workflows workflow on workflow.id = task.workflow_id
-   where task.at_gate and ${TASK_IS_OPEN} and ${IS_FROM_OFFICE}
-     and task.step_entered_at < now() - ${secs('$1')} and ${after('task.step_entered_at', 'task.id', '$2')}
-     and ($3::uuid is null or task.workspace_id = $3) and ($5::uuid is null or task.id = $5)
-     and exists (select from workflow_step_participants seat where seat.step_id = task.step_id and ${SEAT_IS_NEEDED} and ${seatHolds('task.id')})
+   where task.at_gate and ${TASK_IS_OPEN} and ${IS_FROM_OFFICE} and task.step_entered_at < now() - ${secs('$1')}
+     and exists (select from workflow_step_participants seat where seat.step_id = task.step_id and ${SEAT_IS_NEEDED} and ${seatHolds('task.id')})`;
+export const AT_GATES = `${AT_GATE} and ${after('task.step_entered_at', 'task.id', '$2')} and ($3::uuid is null or task.workspace_id = $3)
    order by task.step_entered_at, task.id limit $4`;
+const AT_GATE_AGAIN = `${AT_GATE} and task.id = $2`;
 
 const SEATS = `
   select task.id as task_id, seat.id, coalesce(agent.name, person.name) as name, seat.role, seat.agent_id as "agentId",
@@ -140,8 +139,13 @@ export class TaskAtGateRows extends TasksAtGates {
     super();
   }
 
-  override list({ after: from, take, workspaceId, taskId }: TaskPage, longerThanMs: number, db?: Reading): Promise<TaskAtGate[]> {
-    return (db ?? outside(this.unitOfWork)).query<TaskAtGate>(AT_GATES, [longerThanMs, from, workspaceId, take, taskId]);
+  override list({ after: from, take, workspaceId }: Page, longerThanMs: number, db?: Reading): Promise<TaskAtGate[]> {
+    return (db ?? outside(this.unitOfWork)).query<TaskAtGate>(AT_GATES, [longerThanMs, from, workspaceId, take]);
+  }
+
+  override async again(taskId: string, longerThanMs: number, db: Reading): Promise<TaskAtGate | null> {
+    const [row] = await db.query<TaskAtGate>(AT_GATE_AGAIN, [longerThanMs, taskId]);
+    return row ?? null;
   }
 }
 

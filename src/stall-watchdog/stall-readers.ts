@@ -12,11 +12,6 @@ export interface Page {
   readonly workspaceId: string | null;
 }
 
-/** Null: of all tasks. */
-export interface TaskPage extends Page {
-  readonly taskId: string | null;
-}
-
 /** What the owner of a turn saw of it last; each null where nobody knows. */
 export interface Evidence {
   readonly lastContentAt: Date | null;
@@ -73,7 +68,9 @@ export abstract class SignalledSessions {
 
 /** Office tasks that are neither archived nor over and have stood longer than the threshold at a step where somebody has to decide. */
 export abstract class TasksAtGates {
-  abstract list(page: TaskPage, longerThanMs: number, db?: Reading): Promise<TaskAtGate[]>;
+  abstract list(page: Page, longerThanMs: number, db?: Reading): Promise<TaskAtGate[]>;
+  /** The same of one task, for whoever is about to tell of it. */
+  abstract again(taskId: string, longerThanMs: number, db: Reading): Promise<TaskAtGate | null>;
 }
 
 export abstract class StepParticipants {

@@ -55,9 +55,8 @@ export class StallTeller {
 
   decisionWaiting(found: TaskAtGate, stall: ToldStall): Promise<boolean> {
     return this.tell(stall, found.taskId, async (tx) => {
-      const page = { after: null, take: 1, workspaceId: found.workspaceId, taskId: found.taskId };
-      const [now] = await this.gates.list(page, this.settings.OFFICE_DECISION_WAIT_SEC * 1_000, tx);
-      if (now?.stepId !== found.stepId) return false;
+      const now = await this.gates.again(found.taskId, this.settings.OFFICE_DECISION_WAIT_SEC * 1_000, tx);
+      if (now === null || now.stepId !== found.stepId) return false;
       const seats = (await this.participants.of([now], tx)).get(now.taskId) ?? [];
       const decisions = (await this.decisions.of([now], tx)).get(now.taskId) ?? [];
       return undecided(seats, decisions).length > 0 && !(await this.runs.of([now], tx)).has(now.taskId);

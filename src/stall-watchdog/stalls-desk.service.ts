@@ -32,7 +32,7 @@ export class StallsDesk {
 
   async of(workspaceId: string): Promise<StallsView> {
     const page = { after: null, take: MOST, workspaceId };
-    const found = await Promise.all([this.signals(page), this.waiting({ ...page, taskId: null }), this.quiet(page)]);
+    const found = await Promise.all([this.signals(page), this.waiting(page), this.quiet(page)]);
     return { items: found.flat().toSorted((a, b) => b.age_ms - a.age_ms), next_cursor: null };
   }
 

@@ -29,7 +29,7 @@ beforeEach(async () => {
 });
 
 const part = <T>(token: abstract new (...args: never[]) => T): T => office.app.app.get<T>(token as never, { strict: false });
-const page = () => ({ after: null, take: 10, workspaceId, taskId: null });
+const page = () => ({ after: null, take: 10, workspaceId });
 const HOUR = 3_600_000;
 const stalls = () => office.rows(`select from office_events where workspace_id = $1 and action = 'office.stall'`, workspaceId);
 
@@ -188,7 +188,7 @@ it('a task that has stood at its gate for exactly an hour is no candidate, a mil
 it('candidates are found along their index, however many tasks there are', async () => {
   await manyTasks(office.app.dataSource, { workspaceId, tasks: 30_000, atGate: 300, holderId: worker });
   await office.rows('analyze tasks');
-  const explained = await office.rows<{ 'QUERY PLAN': string }>(`explain ${AT_GATES}`, HOUR, null, null, 500, null);
+  const explained = await office.rows<{ 'QUERY PLAN': string }>(`explain ${AT_GATES}`, HOUR, null, null, 500);
   const plan = explained.map((row) => row['QUERY PLAN']).join('\n');
   expect(plan).toContain('using tasks_waiting_at_gate on tasks task');
   expect(plan).not.toContain('Seq Scan on tasks');
