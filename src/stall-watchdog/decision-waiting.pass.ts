@@ -7,7 +7,7 @@ import { RunsInFlight, StepDecisions, StepParticipants, TasksAtGates, type TaskA
 import { StallTeller, type ToldStall } from './stall-teller.service.js';
 import type { Tick } from './tick.js';
 
-const PAGE = 500;
+const PAGE = 2_000;
 
 interface JudgedTask extends TaskAtGate {
   readonly isStalled: boolean;

@@ -7,7 +7,7 @@ import { QuietTurns, type QuietTurn } from './stall-readers.js';
 import { StallTeller, type ToldStall } from './stall-teller.service.js';
 import type { Tick } from './tick.js';
 
-const PAGE = 500;
+const PAGE = 2_000;
 
 /** Turns in which nothing has been heard for long. Shown, once for each attempt of a run, and nothing else. */
 @Injectable()

@@ -8,7 +8,7 @@ import { SignalledSessions, type SignalledSession } from './stall-readers.js';
 import { StallTeller, type ToldStall } from './stall-teller.service.js';
 import type { Tick } from './tick.js';
 
-const PAGE = 500;
+const PAGE = 2_000;
 
 /** Agents said that their step is complete, and nothing came of it. Of the Office: shown. Of others: the turn is closed, the signal applied. */
 @Injectable()
