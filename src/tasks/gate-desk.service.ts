@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Call } from '../access/call.js';
+import { IdempotentCommands } from '../access/idempotent-commands.service.js';
 import { holdsScope } from '../access/domain/route-access.js';
 import type { Actor } from '../platform/actor.js';
 import { outside } from '../platform/database/reading.js';
@@ -21,6 +22,7 @@ import type { TaskView } from './task.view.js';
 export class GateDesk {
   constructor(
     private readonly unitOfWork: UnitOfWork,
+    private readonly commands: IdempotentCommands,
     private readonly gate: TaskGate,
     private readonly gates: GateRepository,
     private readonly reads: TaskReads,
@@ -70,8 +72,10 @@ export class GateDesk {
   }
 
   /** A task that may not be done yet has gone to its approvers all the same: that is committed, then refused. */
-  async advance(workspaceId: string, taskId: string, body: AdvanceBody, actor: Actor): Promise<TaskView> {
-    const { view, missing } = await this.unitOfWork.run(workspaceId, async (tx) => ({
+  async advance(workspaceId: string, taskId: string, body: AdvanceBody, call: Call): Promise<TaskView> {
+    const actor: Actor = { kind: 'user', id: call.person.userId };
+    // Both are kept under an Idempotency-Key, so that a repetition is refused as the first was.
+    const { view, missing } = await this.commands.once(call, workspaceId, async (tx) => ({
       missing: await this.gate.advance(tx, workspaceId, taskId, body.to_step_id ?? null, actor),
       view: await this.views.one(tx, workspaceId, taskId),
     }));

@@ -75,6 +75,7 @@ export class GateController {
   @Post('advance')
   @HttpCode(200)
   @Allow('member', ofTask)
+  @Idempotent()
   @ApiOperation({ summary: 'Mark the step complete and go on, or to a step named.' })
   @ApiOkResponse({ type: TaskView })
   @ApiConflictResponse({ type: ErrorView, description: '`approvals_pending`: it has gone to those who have to approve it instead.' })
@@ -84,6 +85,6 @@ export class GateController {
     @Body() body: AdvanceBody,
     @CurrentCall() call: Call,
   ): Promise<TaskView> {
-    return this.desk.advance(workspaceId, id, body, actorOf(call));
+    return this.desk.advance(workspaceId, id, body, call);
   }
 }

@@ -406,6 +406,10 @@ describe('by hand', () => {
     await put(taskId, { agent_id: await agent('Ada') });
     const answer = await office.ask(`POST /tasks/${taskId}/advance`, { to_step_id: steps.Done });
     expect([answer.status, answer.body['code'], await where(taskId)]).toEqual([409, 'approvals_pending', 'REVIEW at Approval']);
+    const once = () =>
+      office.app.ask(`POST /api/v1/tasks/${taskId}/advance`, { token: office.token, body: {}, headers: { 'idempotency-key': 'once' } });
+    const [first, again] = [await once(), await once()];
+    expect([first.status, again.text, await where(taskId)]).toEqual([409, first.text, 'REVIEW at Approval']);
   });
 
   it('the dependents and the parent are woken when it is done', async () => {
