@@ -102,6 +102,8 @@ export const watchdogBench: Bench = {
           target: 'under 50',
         },
         { what: `watchdog tick, the same, median`, ours: percentile(took, 0.5), unit: 'ms', target: 'under 50' },
+        // What it costs by itself, on a machine that has others to serve.
+        { what: `watchdog tick, the same, the quickest`, ours: Math.min(...took), unit: 'ms', target: 'under 50' },
         { what: `watchdog tick that tells of ${told!.n} stalls`, ours: first, unit: 'ms', target: 'under 20000' },
       ];
     } finally {
