@@ -13,6 +13,7 @@ import { AgentUsers1796000000151 } from './1796000000151-agent-users.js';
 import { Transcript1796000000110 } from './1796000000110-transcript.js';
 import { DrainDeadline1796000000160 } from './1796000000160-drain-deadline.js';
 import { Runtime1796000000120 } from './1796000000120-runtime.js';
+import { SeatsAndSignals1796000000130 } from './1796000000130-seats-and-signals.js';
 
 /** Every migration, oldest first, by hand: a glob would load nothing, quietly, wherever TypeScript is not compiled ahead. */
 export const migrations = [
@@ -31,4 +32,5 @@ export const migrations = [
   Transcript1796000000110,
   DrainDeadline1796000000160,
   Runtime1796000000120,
+  SeatsAndSignals1796000000130,
 ];

@@ -20,6 +20,7 @@ import { RuntimeModule } from './runtime/runtime.module.js';
 import { SchedulerModule } from './scheduler/scheduler.module.js';
 import { SessionModule } from './sessions/session.module.js';
 import { SettlementModule } from './settlement/settlement.module.js';
+import { StallWatchdogModule } from './stall-watchdog/stall-watchdog.module.js';
 import { TaskModule } from './tasks/task.module.js';
 import { TranscriptModule } from './transcript/transcript.module.js';
 import { WorkflowModule } from './workflow/workflow.module.js';
@@ -61,6 +62,7 @@ export class AppModule {
         RecoveryModule,
         RetentionModule,
         RuntimeModule,
+        StallWatchdogModule,
         DashboardModule,
         RealtimeModule,
       ],

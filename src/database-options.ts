@@ -28,6 +28,8 @@ import { MemoryEntryEntity } from './runtime/memory-entry.entity.js';
 import { ExecutorRunningEntity } from './sessions/executor-running.entity.js';
 import { TaskFolderEntity } from './sessions/task-folder.entity.js';
 import { TaskSessionEntity } from './sessions/task-session.entity.js';
+import { StepDecisionEntity } from './tasks/step-decision.entity.js';
+import { StepParticipantEntity } from './tasks/step-participant.entity.js';
 import { TaskBlockerEntity } from './tasks/task-blocker.entity.js';
 import { TaskCommentEntity } from './tasks/task-comment.entity.js';
 import { TaskStateChangeEntity } from './tasks/task-state-change.entity.js';
@@ -67,6 +69,8 @@ const entities = [
   TaskStepTransitionEntity,
   TaskBlockerEntity,
   TaskCommentEntity,
+  StepParticipantEntity,
+  StepDecisionEntity,
   TaskSessionEntity,
   TaskFolderEntity,
   ExecutorRunningEntity,

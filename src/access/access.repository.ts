@@ -21,6 +21,8 @@ const ROWS: Readonly<Record<RowKind, { readonly table: string; readonly workspac
   },
   approvals: { table: 'approvals', workspace: 'workspace_id' },
   skills: { table: 'skills', workspace: 'workspace_id' },
+  workflows: { table: 'workflows', workspace: 'workspace_id' },
+  projects: { table: 'projects', workspace: 'workspace_id' },
 };
 
 /** The guard's two questions. Both are asked anew with every request, so that a revocation or a removal holds at once. */

@@ -7,9 +7,16 @@ import type { Page } from '../platform/http/page.view.js';
 import { AgentSummariesView, DashboardView, SidebarView } from './dashboard.view.js';
 import { Overview } from './overview.service.js';
 import { Timeline } from './timeline.service.js';
-import { CommentEntryView, ErrorEntryView, StatusEntryView, TurnEntryView, type TimelineEntryView } from './timeline.view.js';
+import {
+  CommentEntryView,
+  DecisionEntryView,
+  ErrorEntryView,
+  StatusEntryView,
+  TurnEntryView,
+  type TimelineEntryView,
+} from './timeline.view.js';
 
-const ENTRIES = [CommentEntryView, TurnEntryView, StatusEntryView, ErrorEntryView];
+const ENTRIES = [CommentEntryView, TurnEntryView, StatusEntryView, DecisionEntryView, ErrorEntryView];
 
 /** What people look at to see how things stand. */
 @ApiTags('dashboard')

@@ -2,7 +2,7 @@ import { exactInstant, instantOf, wireInstant } from '../platform/database/exact
 
 /** One source of entries of task `$2` of workspace `$1`: where its rows are found in the order of time, and what an entry says. */
 interface TimelineSource {
-  readonly kind: 'comment' | 'turn' | 'status' | 'error';
+  readonly kind: 'comment' | 'turn' | 'status' | 'error' | 'decision';
   readonly from: string;
   readonly where: string;
   readonly at: string;
@@ -24,7 +24,7 @@ export const DETAILS_CHARACTERS = 64 * 1024;
 
 /**
  * What a task went through. Each source has an index of (task, time, id), so a page costs its own length, not the task's. A further
- * source (decisions, say) is one more entry here. Their order decides between entries of the same microsecond.
+ * source is one more entry here. Their order decides between entries of the same microsecond.
  */
 const SOURCES: readonly TimelineSource[] = [
   {
@@ -76,6 +76,18 @@ const SOURCES: readonly TimelineSource[] = [
       'details', left(e.error_message, ${DETAILS_CHARACTERS}), 'details_truncated', length(e.error_message) > ${DETAILS_CHARACTERS},
       'error_class', e.error_class, 'error_code', e.error_code, 'retry_after', ${wireInstant('e.retry_after')},
       'adapter', (select a.adapter from agent_instances a where a.id = e.agent_id), 'interrupted', e.failure_kind = 'interrupted', 'session_failed', coalesce(s.state = 'FAILED', false))`,
+  },
+  {
+    kind: 'decision',
+    from: `task_step_decisions e`,
+    where: `e.workspace_id = $1 and e.task_id = $2`,
+    at: `e.decided_at`,
+    id: `e.id`,
+    body: `jsonb_build_object('step', (select w.name from workflow_steps w where w.id = e.step_id), 'role', e.role, 'decision', e.decision,
+      'note', e.note, 'superseded', e.superseded_at is not null, 'run_id', e.run_id,
+      'seat', jsonb_build_object('kind', case when e.agent_id is null then 'user' else 'agent' end, 'id', coalesce(e.agent_id, e.user_id),
+        'name', coalesce((select a.name from agent_instances a where a.id = e.agent_id), (select u.name from users u where u.id = e.user_id))),
+      'by', jsonb_build_object('kind', e.decided_by_kind, 'id', e.decided_by_id, 'name', ${nameOf('e.decided_by_kind', 'e.decided_by_id')}))`,
   },
 ];
 

@@ -72,4 +72,17 @@ export class ErrorEntryView extends EntryView {
   actions!: ('resume' | 'start_fresh')[];
 }
 
-export type TimelineEntryView = CommentEntryView | TurnEntryView | StatusEntryView | ErrorEntryView;
+/** Somebody decided at a review or an approval step. It stays when the task comes back there, and says so. */
+export class DecisionEntryView extends EntryView {
+  @ApiProperty({ enum: ['decision'] }) kind!: 'decision';
+  @ApiProperty({ description: 'The step it was made at.' }) step!: string;
+  @ApiProperty({ enum: ['reviewer', 'approver'] }) role!: 'reviewer' | 'approver';
+  @ApiProperty({ enum: ['approved', 'changes_requested'] }) decision!: 'approved' | 'changes_requested';
+  @ApiProperty({ type: String, nullable: true }) note!: string | null;
+  @ApiProperty({ description: 'It holds no longer.' }) superseded!: boolean;
+  @ApiProperty({ type: String, format: 'uuid', nullable: true, description: 'In which an agent decided.' }) run_id!: string | null;
+  @ApiProperty({ type: WhoView, description: 'Whose seat it is.' }) seat!: WhoView;
+  @ApiProperty({ type: WhoView, description: 'Who decided: its holder, or an admin for an agent.' }) by!: WhoView;
+}
+
+export type TimelineEntryView = CommentEntryView | TurnEntryView | StatusEntryView | ErrorEntryView | DecisionEntryView;

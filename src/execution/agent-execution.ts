@@ -98,6 +98,7 @@ export class AgentExecution {
       mcpMode: this.mcpMode,
       lastContentAt: this.lastContentAt,
       currentTool: this.listening ? (this.turn?.currentTool ?? null) : null,
+      awaitsPermission: this.desk.waits,
     };
   }
 

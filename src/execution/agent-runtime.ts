@@ -71,6 +71,8 @@ export interface Execution {
   readonly mcpMode: McpMode;
   readonly lastContentAt: Date | null;
   readonly currentTool: string | null;
+  /** It has asked for a permission and waits for the answer. */
+  readonly awaitsPermission: boolean;
 }
 
 export interface Usage {

@@ -30,6 +30,11 @@ export class PermissionDesk {
     private readonly listener: PermissionListener,
   ) {}
 
+  /** A question of the agent is open. */
+  get waits(): boolean {
+    return this.open.size > 0;
+  }
+
   /** Resolves to what the agent is answered. `withdrawn` aborts when the agent takes its question back. */
   ask(request: Request, bytes: number, withdrawn: AbortSignal): Promise<PermissionOutcome> {
     const requestId = newId();

@@ -7,9 +7,11 @@ import type { StopReason } from '../runs/domain/cancel-reason.js';
 import type { WakeReason } from '../runs/domain/wake-reason.js';
 import { RunStops } from '../runs/run-stops.service.js';
 import { WakeService } from '../runs/wake.service.js';
+import { CompletionSignals } from '../sessions/completion-signals.service.js';
 import { SessionService } from '../sessions/session.service.js';
 import { IS_OPEN_BLOCKER } from '../tasks/domain/open-blocker.js';
-import { TaskReactions, type ChangedTask, type Closing } from '../tasks/task-reactions.js';
+import { TaskDependents } from '../tasks/task-dependents.service.js';
+import { TaskReactions, type ChangedTask, type Closing, type StepAsks } from '../tasks/task-reactions.js';
 import { Transcripts } from '../transcript/transcripts.service.js';
 import { holdAgents, type Pair } from './pair-locks.js';
 import { PairRecovery } from './pair-recovery.service.js';
@@ -30,6 +32,8 @@ export class OfficeTaskReactions extends TaskReactions {
     private readonly dismissals: Dismissals,
     private readonly interruptions: Interruptions,
     private readonly recovery: PairRecovery,
+    private readonly dependents: TaskDependents,
+    private readonly signals: CompletionSignals,
     private readonly transcripts: Transcripts,
   ) {
     super();
@@ -62,6 +66,7 @@ export class OfficeTaskReactions extends TaskReactions {
       await this.stops.askToStop(tx, { taskId: task.id, agentId: assigneeId }, 'interrupted_by_comment');
     }
     if (actor.kind === 'user') {
+      await this.signals.clear(tx, task.workspaceId, task.id);
       // A person's wake moves a failed pair on first, so that it can join (contract 3); all pairs at once, for the order of locks.
       await this.recovery.recover(tx, await this.thoseWhoWouldWake(tx, task, assigneeId, mentioned, actor), actor.id);
     }
@@ -86,20 +91,33 @@ export class OfficeTaskReactions extends TaskReactions {
   }
 
   override async closed(tx: Tx, task: ChangedTask, how: Closing, actor: Actor): Promise<void> {
-    await this.holdNeighbours(tx, task.id);
+    await this.dependents.hold(tx, task.id);
     await this.stops.cancelWaiting(tx, { taskId: task.id }, how === 'deleted' ? 'task_not_found' : 'task_terminal');
     // A task that is done lets the turn that did it finish.
     if (how !== 'done') {
       await this.stops.askToStop(tx, { taskId: task.id }, STOPS[how]);
     }
+    await this.signals.clear(tx, task.workspaceId, task.id);
     if (how === 'deleted') {
       await this.retireAll(tx, task.id);
       await this.transcripts.removeOfTask(tx, task.id);
     }
     if (how !== 'done') await this.dismissAllFailures(tx, task.id);
     await this.interruptions.resolveWhatIsOver(tx, { taskId: task.id });
-    await this.wakeDependents(tx, task, actor);
-    await this.wakeParent(tx, task, actor);
+    for (const { taskId, agentId } of await this.dependents.freedBy(tx, task.id)) {
+      await this.wake(tx, { id: taskId }, agentId, 'task_blockers_resolved', actor);
+    }
+    const parent = await this.dependents.parentOf(tx, task.id);
+    if (parent !== null) await this.wake(tx, { id: parent.taskId }, parent.agentId, 'task_children_completed', actor);
+  }
+
+  override async stepEntered(tx: Tx, task: ChangedTask, asks: StepAsks | null, actor: Actor): Promise<void> {
+    await this.signals.clear(tx, task.workspaceId, task.id);
+    for (const agentId of asks?.agentIds ?? []) await this.wake(tx, task, agentId, asks!.reason, actor, asks!.note);
+  }
+
+  override seatGiven(tx: Tx, task: ChangedTask, agentId: string, actor: Actor): Promise<void> {
+    return this.wake(tx, task, agentId, 'task_review_requested', actor);
   }
 
   override async unblocked(tx: Tx, task: ChangedTask, actor: Actor): Promise<void> {
@@ -112,59 +130,16 @@ export class OfficeTaskReactions extends TaskReactions {
   }
 
   /** Nobody's own comment or change wakes itself. */
-  private async wake(tx: Tx, task: { readonly id: string }, agentId: string, reason: WakeReason, actor: Actor): Promise<void> {
+  private async wake(
+    tx: Tx,
+    task: { readonly id: string },
+    agentId: string,
+    reason: WakeReason,
+    actor: Actor,
+    note: string | null = null,
+  ): Promise<void> {
     if (actor.kind === 'agent' && actor.id === agentId) return;
-    await this.wakes.wake(tx, { agentId, on: { taskId: task.id }, reason, actor });
-  }
-
-  /** Tasks come before runs, sessions and agents, those of others too. Whoever closes a task from its own row on holds them already. */
-  private async holdNeighbours(tx: Tx, taskId: string): Promise<void> {
-    await tx.query(
-      `select id from tasks where workspace_id = $1 and id in (
-         select task_id from task_blockers where blocker_id = $2 union select parent_id from tasks where id = $2)
-        order by id for no key update`,
-      [tx.workspaceId, taskId],
-    );
-  }
-
-  /** The dependents are locked first: of two blockers that end at once, the second sees that the first has ended. */
-  private async wakeDependents(tx: Tx, task: ChangedTask, actor: Actor): Promise<void> {
-    const dependents = await tx.query<{ id: string; assignee_id: string | null }>(
-      `select t.id, t.assignee_agent_instance_id as assignee_id from tasks t
-        where t.workspace_id = $1 and t.id in (select task_id from task_blockers where blocker_id = $2)
-          and t.state not in ('DONE', 'CANCELLED') and t.archived_at is null and t.deleted_at is null
-        order by t.id for no key update`,
-      [tx.workspaceId, task.id],
-    );
-    if (dependents.length === 0) return;
-    const free = await tx.query<{ id: string; assignee_id: string | null }>(
-      `select t.id, t.assignee_agent_instance_id as assignee_id from tasks t
-        where t.workspace_id = $1 and t.id = any($2::uuid[])
-          and not exists (select from task_blockers b join tasks blocker on blocker.id = b.blocker_id where b.task_id = t.id and ${IS_OPEN_BLOCKER})
-        order by t.id`,
-      [tx.workspaceId, dependents.map(({ id }) => id)],
-    );
-    tx.nudge('work');
-    for (const { id, assignee_id } of free) {
-      if (assignee_id !== null) await this.wake(tx, { id }, assignee_id, 'task_blockers_resolved', actor);
-    }
-  }
-
-  private async wakeParent(tx: Tx, task: ChangedTask, actor: Actor): Promise<void> {
-    const [parent] = await tx.query<{ id: string; assignee_id: string | null }>(
-      `select p.id, p.assignee_agent_instance_id as assignee_id from tasks p
-        where p.workspace_id = $1 and p.id = (select parent_id from tasks where id = $2)
-          and p.state not in ('DONE', 'CANCELLED') and p.archived_at is null and p.deleted_at is null
-          for no key update`,
-      [tx.workspaceId, task.id],
-    );
-    if (parent === undefined || parent.assignee_id === null) return;
-    const [openChild] = await tx.query(
-      `select from tasks c where c.workspace_id = $1 and c.parent_id = $2 and c.state not in ('DONE', 'CANCELLED')
-          and c.archived_at is null and c.deleted_at is null limit 1`,
-      [tx.workspaceId, parent.id],
-    );
-    if (openChild === undefined) await this.wake(tx, parent, parent.assignee_id, 'task_children_completed', actor);
+    await this.wakes.wake(tx, { agentId, on: { taskId: task.id }, reason, actor, note: note ?? undefined });
   }
 
   private async dismissAllFailures(tx: Tx, taskId: string): Promise<void> {

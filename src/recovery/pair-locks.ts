@@ -1,5 +1,6 @@
 import type { AgentStatus } from '../agents/domain/agent-status.js';
 import type { Tx } from '../platform/database/tx.js';
+import { SEAT_DECIDES, seatHolds } from '../workflow/domain/seat.js';
 import type { TaskNow } from './domain/skip.js';
 
 /** An agent and what it works on: a task, or without one a scope. */
@@ -44,7 +45,9 @@ export async function holdPairs(tx: Tx, pairs: readonly Pair[], sessionIds: read
   const taskIds = pairs.map(taskOf);
   const scopes = pairs.map((pair) => ('scope' in pair ? pair.scope : null));
   const tasks = await tx.query<TaskNow & { id: string }>(
-    `select id, state, archived_at is not null as archived, deleted_at is not null as deleted, assignee_agent_instance_id as "assigneeId"
+    `select id, state, archived_at is not null as archived, deleted_at is not null as deleted, assignee_agent_instance_id as "assigneeId",
+            array(select seat.agent_id from workflow_step_participants seat
+                   where seat.step_id = tasks.step_id and seat.agent_id is not null and ${SEAT_DECIDES} and ${seatHolds('tasks.id')}) as deciders
        from tasks where workspace_id = $1 and id = any($2::uuid[]) order by id for no key update`,
     [tx.workspaceId, taskIds],
   );

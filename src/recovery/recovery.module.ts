@@ -8,6 +8,7 @@ import { InboxModule } from '../inbox/inbox.module.js';
 import { RunModule } from '../runs/run.module.js';
 import { SessionModule } from '../sessions/session.module.js';
 import { SessionsOfTasks } from '../sessions/sessions-of-tasks.service.js';
+import { TaskModule } from '../tasks/task.module.js';
 import { TaskReactions } from '../tasks/task-reactions.js';
 import { TaskSessions } from '../tasks/task-sessions.js';
 import { TranscriptModule } from '../transcript/transcript.module.js';
@@ -32,7 +33,7 @@ import { WorkspaceSwitch } from './workspace-switch.service.js';
 /** What people do about runs, and what changes of tasks and agents do to them. Fills the ports of the rooms below. */
 @Global()
 @Module({
-  imports: [AccessModule, AgentModule, InboxModule, RunModule, SessionModule, TranscriptModule],
+  imports: [AccessModule, AgentModule, InboxModule, RunModule, SessionModule, TaskModule, TranscriptModule],
   controllers: [PermissionController, ProviderHoldController, RecoveryController, RunCommandsController],
   providers: [
     FailedRunFixing,

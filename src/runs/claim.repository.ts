@@ -3,6 +3,7 @@ import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { sqlList } from '../platform/database/sql-list.js';
 import type { Tx } from '../platform/database/tx.js';
 import { IS_OPEN_BLOCKER } from '../tasks/domain/open-blocker.js';
+import { SEAT_DECIDES, seatHolds, SEAT_IS_NEEDED } from '../workflow/domain/seat.js';
 import { HOLD_OF_AGENT, NOBODY_WENT_FIRST, PROVIDER_LIMITED } from './provider-hold.sql.js';
 import { tooOldSql } from './run-age.sql.js';
 import { EFFECTIVE_CLASS, FOLDER_HOST, waitingOnSql } from './waiting-on.sql.js';
@@ -104,6 +105,7 @@ const READ_INPUTS = `
          coalesce(wakes.list, '[]') as wakes, coalesce(refused.list, '[]') as refused_wakes,
          coalesce(news.list, '[]') as comments, coalesce(news.total, 0)::int as comments_total,
          coalesce(blockers.list, '[]') as open_blockers,
+         coalesce(seats.holds, false) as holds_seat, coalesce(seats.list, '[]') as seats,
          r.launched_at is not null or r.retry_count > 0 or coalesce(last.failed, false) as may_have_begun,
          ${tooOldSql('$3', '$4')} as too_old,
          (select ph.id from provider_holds ph where ${HOLD_OF_AGENT}) as hold_id,
@@ -147,6 +149,16 @@ const READ_INPUTS = `
         from task_blockers b join tasks blocker on blocker.id = b.blocker_id
        where b.task_id = r.task_id and ${IS_OPEN_BLOCKER}
       ) blockers on true
+    left join lateral (
+      select bool_or(seat.agent_id = r.agent_id and ${SEAT_DECIDES}) as holds,
+             jsonb_agg(jsonb_build_object('name', coalesce(sa.name, su.name), 'own', coalesce(seat.agent_id = r.agent_id, false),
+                         'role', seat.role, 'needed', ${SEAT_IS_NEEDED}, 'decision', made.decision) order by seat.id) as list
+        from workflow_step_participants seat
+        left join agent_instances sa on sa.id = seat.agent_id
+        left join users su on su.id = seat.user_id
+        left join task_step_decisions made on made.task_id = t.id and made.step_id = seat.step_id and made.superseded_at is null
+              and made.agent_id is not distinct from seat.agent_id and made.user_id is not distinct from seat.user_id
+       where seat.step_id = t.step_id and ${seatHolds('t.id')}) seats on true
     -- A CASE again, so that PostgreSQL expects to find it soon and walks the task's runs back, not reads and sorts them all.
     left join lateral (
       select p.status in ('failed', 'timed_out') as failed from runs p
@@ -196,6 +208,7 @@ const WRITE_CLAIMS = `
        set status = 'running', generation = r.generation + 1, claimed_at = clock_timestamp(), launched_at = null, started_at = null,
            lease_host_id = $2, lease_boot_id = $3, lease_expires_at = clock_timestamp() + make_interval(secs => $4),
            error_message = null, error_summary = null, error_code = null, error_class = null, retry_after = null,
+           evidence_at = null, last_content_at = null, process_alive = null, current_tool = null, awaits_permission = null,
            session_id = c.session_id, capabilities = c.capabilities, role = c.role, input_snapshot = c.input_snapshot
       from c where r.workspace_id = $1 and r.id = any($6::uuid[]) and r.id = c.run_id and r.status in ('queued', 'scheduled_retry')
     returning r.id, r.generation, r.claimed_at

@@ -125,7 +125,7 @@ function separate(
   const stale: { input: ClaimInput; cancel: CancelledAsStale }[] = [];
   const fresh: { input: ClaimInput; staleness: Staleness }[] = [];
   for (const input of inputs) {
-    const staleness = judgeStaleness(input.task, input.agent_id, false, input.wakes);
+    const staleness = judgeStaleness(input.task, input.agent_id, input.holds_seat, input.wakes);
     if (staleness.cancel === null) fresh.push({ input, staleness });
     else stale.push({ input, cancel: staleness.cancel });
   }
@@ -150,6 +150,7 @@ function prepare(request: ClaimRequest, input: ClaimInput, staleness: Staleness)
             comments: input.comments,
             earlierComments: input.comments_total - input.comments.length,
             openBlockers: input.open_blockers,
+            seats: input.seats,
           },
     mayHaveBegun: input.may_have_begun,
   });

@@ -1,6 +1,6 @@
 import type { AgentPermissions, AgentRole, Capability } from '../access/domain/capabilities.js';
 import type { WakeReason } from './domain/wake-reason.js';
-import type { Prompt } from './domain/prompt.js';
+import type { Prompt, PromptSeat } from './domain/prompt.js';
 
 /** A run about to be claimed, with all that its prompt and launch are made of. Rows of one SQL statement, hence snake case. */
 export interface ClaimInput {
@@ -53,6 +53,9 @@ export interface ClaimInput {
   readonly comments_total: number;
   readonly open_blockers: readonly string[];
   readonly skills: readonly { readonly slug: string; readonly description: string }[];
+  /** It may decide at the step where the task stands. */
+  readonly holds_seat: boolean;
+  readonly seats: readonly PromptSeat[];
   readonly may_have_begun: boolean;
   /** A retry that is given up instead of being run. */
   readonly too_old: boolean;

@@ -16,6 +16,32 @@ export interface Owner {
 /** `stopping`: somebody wants it stopped. `lost`: it is not this owner's any more. */
 export type LaunchVerdict = 'launched' | 'stopping' | 'lost';
 
+/** What the owner of a running run sees of its process. */
+export interface Sighting {
+  readonly runId: string;
+  readonly generation: number;
+  /** Since its last content, by this process's own clock; null: none yet. */
+  readonly quietMs: number | null;
+  readonly processAlive: boolean;
+  readonly currentTool: string | null;
+  readonly awaitsPermission: boolean;
+}
+
+const RENEW = `
+  update runs r set lease_expires_at = clock_timestamp() + make_interval(secs => $3),
+         evidence_at = case when s.id is null then r.evidence_at else clock_timestamp() end,
+         last_content_at = case when s.quiet_ms is null then r.last_content_at
+                                else greatest(r.last_content_at, clock_timestamp() - make_interval(secs => s.quiet_ms / 1000)) end,
+         process_alive = case when s.id is null then r.process_alive else s.alive end,
+         current_tool = case when s.id is null then r.current_tool else s.tool end,
+         awaits_permission = case when s.id is null then r.awaits_permission else s.asks end
+    from (select id, generation from runs where lease_host_id = $1 and lease_boot_id = $2 and status = 'running'
+           order by id for no key update) mine
+    left join unnest($4::uuid[], $5::int[], $6::float8[], $7::boolean[], $8::text[], $9::boolean[])
+              as s (id, generation, quiet_ms, alive, tool, asks) on s.id = mine.id and s.generation = mine.generation
+   where r.id = mine.id and r.status = 'running'
+  returning r.id, r.generation`;
+
 const MARK_LAUNCHED = `
   with mine as materialized (
     select id from runs where id = any($1::uuid[]) order by id for no key update
@@ -116,16 +142,21 @@ export class RunOwnership {
 
   /**
    * Renews every lease of this boot, expired ones too: as long as nobody has settled the run it is still ours (contract 4).
-   * Answers the runs that are ours now; a live one that is missing has been taken away.
+   * Answers the runs that are ours now; a live one that is missing has been taken away. With each goes what we see of it;
+   * of a run without a sighting nothing new is known, and what is known of it grows old.
    */
-  async renew({ hostId, bootId, leaseSec }: Owner): Promise<{ runId: string; generation: number }[]> {
-    const rows = await this.unitOfWork.statement<{ id: string; generation: number }>(
-      `update runs set lease_expires_at = clock_timestamp() + make_interval(secs => $3)
-        where status = 'running' and id in (
-          select id from runs where lease_host_id = $1 and lease_boot_id = $2 and status = 'running' order by id for no key update)
-       returning id, generation`,
-      [hostId, bootId, leaseSec],
-    );
+  async renew({ hostId, bootId, leaseSec }: Owner, seen: readonly Sighting[] = []): Promise<{ runId: string; generation: number }[]> {
+    const rows = await this.unitOfWork.statement<{ id: string; generation: number }>(RENEW, [
+      hostId,
+      bootId,
+      leaseSec,
+      seen.map(({ runId }) => runId),
+      seen.map(({ generation }) => generation),
+      seen.map(({ quietMs }) => quietMs),
+      seen.map(({ processAlive }) => processAlive),
+      seen.map(({ currentTool }) => currentTool),
+      seen.map(({ awaitsPermission }) => awaitsPermission),
+    ]);
     return rows.map(({ id, generation }) => ({ runId: id, generation }));
   }
 

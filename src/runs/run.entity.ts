@@ -99,6 +99,12 @@ export class RunEntity {
   /** The agent's role, frozen with them. */
   @Column('text', { nullable: true }) role!: string | null;
   @Column('jsonb', { nullable: true }) inputSnapshot!: Record<string, unknown> | null;
+  /** What its owner last saw of its process (with each renewal); of this attempt alone. */
+  @Column('timestamptz', { nullable: true }) evidenceAt!: Date | null;
+  @Column('timestamptz', { nullable: true }) lastContentAt!: Date | null;
+  @Column('boolean', { nullable: true }) processAlive!: boolean | null;
+  @Column('text', { nullable: true }) currentTool!: string | null;
+  @Column('boolean', { nullable: true }) awaitsPermission!: boolean | null;
   @Column('jsonb', { nullable: true }) usage!: Record<string, unknown> | null;
   @Column('uuid', { nullable: true }) readonly causationId!: string | null;
   @Column('uuid', { nullable: true }) readonly parentRunId!: string | null;

@@ -144,7 +144,7 @@ export class WakeService {
 
   private async place(tx: Tx, wake: Wake, depth: number, facts: Facts): Promise<{ outcome: 'queued' | 'coalesced'; runId: string }> {
     for (let attempt = 0; attempt < 10; attempt++) {
-      const queued = await this.queue(tx, wake, depth, facts.is_assignee);
+      const queued = await this.queue(tx, wake, depth, entitlementOf(wake, facts));
       if (queued !== null) {
         tx.emit('office.wakeup.updated', {
           wakeup_id: queued,
@@ -163,7 +163,7 @@ export class WakeService {
   }
 
   /** Waits for a claim of the pair's waiting run that is about to commit; null when a run still waits. */
-  private async queue(tx: Tx, wake: Wake, depth: number, isAssignee: boolean): Promise<string | null> {
+  private async queue(tx: Tx, wake: Wake, depth: number, entitlement: 'assignee' | 'seat' | 'none'): Promise<string | null> {
     const { agentId, on, reason, actor, note } = wake;
     const id = newId();
     const inserted = await tx.prepared(
@@ -180,7 +180,7 @@ export class WakeService {
         reason,
         note === undefined ? null : storableText(note),
         rankOf(classOf(reason, actor)),
-        isAssignee ? 'assignee' : 'none',
+        entitlement,
         causeOf(wake),
         depth,
       ],
@@ -260,6 +260,12 @@ export class WakeService {
       ],
     );
   }
+}
+
+/** What gives the run its right to be there, and so what may lapse (contract 8). */
+function entitlementOf({ reason }: Wake, { is_assignee }: Facts): 'assignee' | 'seat' | 'none' {
+  if (reason === 'task_review_requested') return 'seat';
+  return is_assignee ? 'assignee' : 'none';
 }
 
 const causeOf = ({ causedByRunId, actor }: Wake): string | null => causedByRunId ?? (actor.kind === 'agent' ? actor.runId : null);

@@ -11,7 +11,8 @@ import { OfficeHost } from '../platform/office-host.js';
 import { AbandonedRuns } from '../runs/abandoned-runs.service.js';
 import type { FencedRun } from '../runs/fenced-run.js';
 import { StoredWakes } from '../runs/stored-wakes.service.js';
-import { RunOwnership } from '../runs/run-ownership.service.js';
+import type { ClaimedRun } from '../runs/claim.js';
+import { RunOwnership, type Sighting } from '../runs/run-ownership.service.js';
 import { SettlementService } from '../settlement/settlement.service.js';
 import { HostRegistry } from '../workspaces/host-registry.service.js';
 import { LiveRuns } from './live-runs.js';
@@ -101,7 +102,10 @@ export class LeaseKeeper {
   private async renew(): Promise<void> {
     const before = this.live.all();
     const sentAt = this.clock.monotonicMs();
-    const ours = await this.ownership.renew(this.owner);
+    const ours = await this.ownership.renew(
+      this.owner,
+      before.flatMap((run) => this.sightingOf(run)),
+    );
     this.renewedAt = sentAt;
     await this.sayStillHere();
     const othersLive = await this.hosts.othersLive();
@@ -114,6 +118,22 @@ export class LeaseKeeper {
     await this.settleTheOwnerless(ours);
     await this.settleTheAbandoned();
     await this.storedWakes.place();
+  }
+
+  /** What of a run's process is seen now; nothing before it is there. */
+  private sightingOf({ runId, generation, executionId }: ClaimedRun): Sighting[] {
+    const seen = this.runtime.getExecution(executionId);
+    if (seen === null) return [];
+    return [
+      {
+        runId,
+        generation,
+        quietMs: seen.lastContentAt === null ? null : Math.max(0, this.clock.now().getTime() - seen.lastContentAt.getTime()),
+        processAlive: seen.processGroup !== null && seen.state !== 'gone',
+        currentTool: seen.currentTool,
+        awaitsPermission: seen.awaitsPermission,
+      },
+    ];
   }
 
   /** An agent program installed meanwhile becomes usable without a restart. */

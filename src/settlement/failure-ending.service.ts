@@ -7,14 +7,13 @@ import type { Tx } from '../platform/database/tx.js';
 import { OfficeHost } from '../platform/office-host.js';
 import { cutBytes } from '../platform/text/storable.js';
 import { noteRun } from '../runs/run-notes.js';
-import { restOf } from '../sessions/domain/session-state.js';
 import type { Ending, Result, Settled } from './domain/ending.js';
 import { Escalation } from './escalation.service.js';
 import { FailureDiagnoser, type DiagnosedFailure } from './failure-diagnosis.service.js';
 import { FailureRecorder } from './failure-recorder.service.js';
 import { evidenceRow } from './result-rows.js';
 import { RetryRepository } from './retry.repository.js';
-import { SettlementRepository, type LockedRun, type SettledRun, type StoredDiagnosis } from './settlement.repository.js';
+import { restAfter, SettlementRepository, type LockedRun, type SettledRun, type StoredDiagnosis } from './settlement.repository.js';
 import { tellAgent, tellRun, tellSession } from './tell.js';
 
 const EVENT_TEXT_BYTES = 4 * 1024;
@@ -95,7 +94,7 @@ export class FailureEnding {
     { diagnosis, retry }: DiagnosedFailure,
     evidence: object,
   ): Promise<Settled> {
-    const session = restOf(true);
+    const session = restAfter(locked);
     const delaySec = retry.retry ? retry.delaySec : 0;
     const write = { delaySec, payload, summary: summary(payload), diagnosis, evidence };
     const survivor = await this.retries.waitAgain(tx, { ...run, scope: locked.run.scope }, session, write);

@@ -5,8 +5,9 @@ import { OPEN_FAILURE } from '../inbox/open-items.sql.js';
 import type { FencedRun } from '../runs/fenced-run.js';
 import { conversationBegan } from '../runs/run-ownership.service.js';
 import { storableJson } from '../platform/text/storable.js';
-import type { SessionState } from '../sessions/domain/session-state.js';
+import { restOf, type SessionState } from '../sessions/domain/session-state.js';
 import { liveSessionsOf } from '../sessions/live-session.sql.js';
+import { IS_FROM_OFFICE } from '../tasks/domain/is-from-office.js';
 
 /** A run to be settled. */
 export interface SettledRun extends FencedRun {
@@ -54,8 +55,12 @@ export interface LockedRun {
     readonly title: string;
     readonly state: string;
     readonly over: boolean;
+    /** False: its sessions rest in WAITING_FOR_INPUT. */
+    readonly is_office: boolean;
+    /** A work step that needs no signal: a turn of the assignee ends it. */
+    readonly ends_with_turn: boolean;
   } | null;
-  readonly session: { readonly id: string; readonly state: SessionState; readonly acpSessionId: string | null };
+  readonly session: { readonly id: string; readonly state: SessionState; readonly acpSessionId: string | null; readonly signaled: boolean };
   readonly agent: {
     readonly id: string;
     readonly name: string;
@@ -80,15 +85,22 @@ type UncountedRun = Omit<LockedRun, 'agent'> & { readonly agent: Omit<LockedRun[
  * lock; the order within a kind holds because locks are taken above the sort.
  */
 const LOCK = `
-  with t as materialized (
-    select id, identifier, title, state, (archived_at is not null or deleted_at is not null) as over
-      from tasks where workspace_id = $1 and id = any($3::uuid[]) order by id for no key update
+  with ending as materialized (
+    select t.id, t.parent_id from runs r join tasks t on t.id = r.task_id join workflow_steps p on p.id = t.step_id
+      join task_sessions s on s.id = r.session_id
+     where r.workspace_id = $1 and r.id = any($2::uuid[]) and (s.signaled_at is not null or (p.kind = 'work' and not p.requires_signal))
+  ), t as materialized (
+    -- Those, too, that the end of a task would look at: they stand before everything else in the order of locks.
+    select id, identifier, title, state, (archived_at is not null or deleted_at is not null) as over, step_id, workflow_id, project_id
+      from tasks where workspace_id = $1 and id = any(array(
+        select unnest($3::uuid[]) union all select parent_id from ending
+         union all select b.task_id from ending join task_blockers b on b.blocker_id = ending.id)) order by id for no key update
   ), r as materialized (
     select id, generation, status, launched_at, stop_requested_reason, scope, session_id, agent_id, task_id, lease_host_id, lease_boot_id,
            retry_count, requested_at, lease_expires_at < clock_timestamp() as lease_ended
       from runs where workspace_id = $1 and id = any($2::uuid[]) and (select count(*) from t) >= 0 order by id for no key update
   ), s as materialized (
-    select id, state, acp_session_id from task_sessions where workspace_id = $1 and id = any(array(select session_id from r)) order by id for no key update
+    select id, state, acp_session_id, signaled_at from task_sessions where workspace_id = $1 and id = any(array(select session_id from r)) order by id for no key update
   ), a as materialized (
     select id, workspace_id, name, adapter, lifecycle, consecutive_failures, failure_threshold, pause_reason, pause_source, current_pause_id
       from agent_instances where workspace_id = $1 and id = any($4::uuid[]) and (select count(*) from s) >= 0 order by id for no key update
@@ -101,8 +113,10 @@ const LOCK = `
            'asks', exists (select from permission_requests q where q.run_id = r.id and q.closed_at is null),
            'acted', exists (select from office_run_events e
                              where e.run_id = r.id and e.event_type = 'runtime.action' and e.created_at >= n.claimed_at)) as run,
-         case when t.id is null then null else to_jsonb(t) end as task,
-         jsonb_build_object('id', s.id, 'state', s.state, 'acpSessionId', s.acp_session_id) as session,
+         case when t.id is null then null else to_jsonb(t) || jsonb_build_object('is_office', (
+             select ${IS_FROM_OFFICE} from (select t.project_id) task, workflows workflow where workflow.id = t.workflow_id), 'ends_with_turn', (
+             select step.kind = 'work' and not step.requires_signal from workflow_steps step where step.id = t.step_id)) end as task,
+         jsonb_build_object('id', s.id, 'state', s.state, 'acpSessionId', s.acp_session_id, 'signaled', s.signaled_at is not null) as session,
          jsonb_build_object('id', a.id, 'name', a.name, 'adapter', a.adapter, 'lifecycle', a.lifecycle, 'consecutiveFailures', a.consecutive_failures,
            'ownThreshold', a.failure_threshold,
            'workspaceThreshold', (select agent_failure_threshold from workspace_settings w where w.workspace_id = a.workspace_id),
@@ -146,6 +160,9 @@ export interface AttemptEnd {
   readonly outcome: 'turn_ended' | 'error' | 'timed_out';
   readonly payload: string | null;
 }
+
+/** Where the session rests after its turn: what belongs to no task is the Office's. */
+export const restAfter = ({ task }: LockedRun): 'IDLE' | 'WAITING_FOR_INPUT' => restOf(task?.is_office ?? true);
 
 /** Writes of a run's end that need no decision of their own. All under the locks above. */
 @Injectable()

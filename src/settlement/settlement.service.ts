@@ -9,13 +9,14 @@ import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { cutBytes } from '../platform/text/storable.js';
 import { RunOwnership } from '../runs/run-ownership.service.js';
 import { StoredWakes } from '../runs/stored-wakes.service.js';
-import { isOver, restOf } from '../sessions/domain/session-state.js';
+import { isOver } from '../sessions/domain/session-state.js';
 import { CommentService } from '../tasks/comment.service.js';
 import { endingOf, sessionAfter, toldBefore, type Ending, type Result, type Settled } from './domain/ending.js';
 import { FailureEnding } from './failure-ending.service.js';
 import { lateResult, usageIn, usageRow } from './result-rows.js';
 import { RetryRepository } from './retry.repository.js';
-import { SettlementRepository, type LockedRun, type SettledRun } from './settlement.repository.js';
+import { restAfter, SettlementRepository, type LockedRun, type SettledRun } from './settlement.repository.js';
+import { SignalEnding } from './signal-ending.service.js';
 import { tellAgent, tellRun, tellSession } from './tell.js';
 
 const COMMENT_BYTES = 32 * 1024;
@@ -57,6 +58,7 @@ export class SettlementService {
     private readonly retries: RetryRepository,
     private readonly holds: ProviderHolds,
     private readonly storedWakes: StoredWakes,
+    private readonly signals: SignalEnding,
   ) {}
 
   /** Settlements of one workspace that come at the same time share a transaction, at most one of each agent. */
@@ -97,12 +99,12 @@ export class SettlementService {
   }
 
   private async settleTogether(workspaceId: string, ends: readonly End[]): Promise<Settled[]> {
-    const settled = await this.settleAll(workspaceId, ends);
-    if (settled.some((one) => one === 'failed' || one === 'timed_out')) await this.placeWakes(workspaceId);
+    const { settled, wakesStored } = await this.settleAll(workspaceId, ends);
+    if (wakesStored) await this.placeWakes(workspaceId);
     return settled;
   }
 
-  private async settleAll(workspaceId: string, ends: readonly End[]): Promise<Settled[]> {
+  private async settleAll(workspaceId: string, ends: readonly End[]): Promise<{ settled: Settled[]; wakesStored: boolean }> {
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.unitOfWork.run(workspaceId, (tx) => this.settleIn(tx, ends));
@@ -113,7 +115,7 @@ export class SettlementService {
     }
   }
 
-  private async settleIn(tx: Tx, ends: readonly End[]): Promise<Settled[]> {
+  private async settleIn(tx: Tx, ends: readonly End[]): Promise<{ settled: Settled[]; wakesStored: boolean }> {
     const rows = await this.rows.lock(
       tx,
       ends.map(({ run }) => run),
@@ -129,7 +131,9 @@ export class SettlementService {
     const resolved = await this.completeAll(tx, judged);
     const settled: Settled[] = [];
     for (const one of judged) settled.push(one.locked === null ? await this.tooLate(tx, one) : await this.end(tx, one, resolved));
-    return settled;
+    // Of failures, of tasks that have moved on: to look for one that is not there costs one statement.
+    const wakesStored = settled.some((one) => one === 'failed' || one === 'timed_out') || judged.some(mayMoveTask);
+    return { settled, wakesStored };
   }
 
   /**
@@ -173,7 +177,7 @@ export class SettlementService {
     for (const one of judged) {
       if (one.locked === null || one.ending.status !== 'completed') continue;
       const { run, locked, ending } = one;
-      const session = sessionAfter(ending, locked.session.state, restOf(true));
+      const session = sessionAfter(ending, locked.session.state, restAfter(locked));
       good.push({ run, stopReason: ending.stopReason, usage: usageRow(ending.usage), session });
     }
     return this.rows.complete(tx, good);
@@ -201,7 +205,7 @@ export class SettlementService {
       });
     }
     tellRun(tx, run, 'completed');
-    tellSession(tx, run, sessionAfter(ending, locked.session.state, restOf(true)));
+    tellSession(tx, run, sessionAfter(ending, locked.session.state, restAfter(locked)));
     for (const { item_id } of resolved.filter(({ agent_id }) => agent_id === run.agentId)) {
       tx.emit('office.inbox_item', {
         kind: 'agent_run_failed',
@@ -212,6 +216,7 @@ export class SettlementService {
         change: 'resolved',
       });
     }
+    await this.signals.turnEnded(tx, run, locked);
     await this.failures.overcome(tx, run, locked);
     if (locked.run.wentFirst) await this.holds.firstHasEnded(tx, run.runId);
     tellAgent(tx, locked.agent, { failures: 0 });
@@ -219,7 +224,7 @@ export class SettlementService {
   }
 
   private async cancel(tx: Tx, run: SettledRun, locked: LockedRun, ending: Ending & { status: 'cancelled' }): Promise<Settled> {
-    const session = sessionAfter(ending, locked.session.state, restOf(true));
+    const session = sessionAfter(ending, locked.session.state, restAfter(locked));
     await this.rows.end(tx, run, {
       status: 'cancelled',
       outcome: 'stopped',
@@ -234,12 +239,13 @@ export class SettlementService {
     });
     tellRun(tx, run, 'cancelled');
     tellSession(tx, run, session);
+    if (ending.cancelReason === 'signal_reclaimed') await this.signals.turnEnded(tx, run, locked);
     tellAgent(tx, locked.agent);
     return 'cancelled';
   }
 
   private async requeue(tx: Tx, run: SettledRun, locked: LockedRun): Promise<Settled> {
-    const session = restOf(true);
+    const session = restAfter(locked);
     const survivor = await this.retries.waitAgain(tx, { ...run, scope: locked.run.scope }, session);
     tellRun(tx, run, survivor === null ? (locked.run.retryCount > 0 ? 'scheduled_retry' : 'queued') : 'cancelled');
     tellSession(tx, run, session);
@@ -247,3 +253,7 @@ export class SettlementService {
     return survivor === null ? 'queued' : 'merged';
   }
 }
+
+/** Its task may have gone to another step with it. */
+const mayMoveTask = ({ locked }: { readonly locked: LockedRun | null }): boolean =>
+  locked !== null && (locked.session.signaled || locked.task?.ends_with_turn === true);

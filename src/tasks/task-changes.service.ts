@@ -3,11 +3,12 @@ import { AgentService } from '../agents/agent.service.js';
 import type { Actor } from '../platform/actor.js';
 import type { Tx } from '../platform/database/tx.js';
 import { OfficeError } from '../platform/errors/office-error.js';
-import { WorkflowService } from '../workflow/workflow.service.js';
 import { distinctIds } from './domain/blockers.js';
-import { isClosed, mayMoveTask, TASK_STATE_SPELLINGS } from './domain/task-state.js';
-import type { TaskState } from './domain/task-state.js';
+import type { Seat } from './domain/gate.js';
+import { isClosed, TASK_STATE_SPELLINGS } from './domain/task-state.js';
+import { GateRepository } from './gate.repository.js';
 import { TaskBlockers } from './task-blockers.service.js';
+import { asksOf, TaskMoves, type PlannedMove } from './task-moves.service.js';
 import { TaskReactions } from './task-reactions.js';
 import type { Closing } from './task-reactions.js';
 import type { ChangeTaskBody } from './task.dto.js';
@@ -23,68 +24,66 @@ export class TaskChanges {
   constructor(
     private readonly tasks: TaskRepository,
     private readonly blockers: TaskBlockers,
-    private readonly workflows: WorkflowService,
+    private readonly moves: TaskMoves,
+    private readonly gates: GateRepository,
     private readonly agents: AgentService,
     private readonly reactions: TaskReactions,
   ) {}
 
-  /** Writes and tells exactly what is different, and lets the rooms above react; a change that changes nothing does none of it. */
-  async apply(tx: Tx, workspaceId: string, id: string, change: ChangeTaskBody, actor: Actor): Promise<void> {
+  /**
+   * Writes and tells exactly what is different, and lets the rooms above react; a change that changes nothing does none of it.
+   * Answers the approvers who keep the task from being done, if that was asked for: what was done instead is to be committed,
+   * and whoever asked told (`approvals_pending`).
+   */
+  async apply(tx: Tx, workspaceId: string, id: string, change: ChangeTaskBody, actor: Actor): Promise<readonly Seat[]> {
     if (change.blocked_by !== undefined) await this.blockers.lockWaits(tx, workspaceId);
     // A blocker that is closed at this moment is either seen closed here, or sees that this task waits for it.
     const reach = { closes: mayClose(change), blockers: distinctIds(change.blocked_by ?? []) };
     const task = await this.tasks.lockWith(tx, workspaceId, id, reach);
-    const columns = await this.differences(tx, task, change, actor);
+    const move = await this.moveOf(tx, task, change, actor);
+    const columns = { ...(await this.differences(tx, task, change)), ...move?.columns };
     this.assertLive(task, columns);
     if (columns.assignee_agent_instance_id) await this.agents.assertAssignable(tx, workspaceId, columns.assignee_agent_instance_id);
 
     if (columns.state !== undefined) await this.tasks.signStateChange(tx, actor);
     if (Object.keys(columns).length > 0) await this.tasks.change(tx, task, columns);
-    if (columns.step_id) await this.tasks.recordStep(tx, workspaceId, task.id, { from: task.step_id, to: columns.step_id }, actor);
+    if (move) await this.moves.record(tx, task, move, actor);
     const blocked = change.blocked_by === undefined ? UNCHANGED : await this.blockers.change(tx, task, distinctIds(change.blocked_by));
     if (columns.assignee_agent_instance_id) await this.agents.assertAssignable(tx, workspaceId, columns.assignee_agent_instance_id);
 
-    const fields = [...Object.keys(columns).map((name) => WIRE_NAMES[name] ?? name), ...(blocked.changed ? ['blocked_by'] : [])];
+    const fields = [...namesOf(columns), ...(blocked.changed ? ['blocked_by'] : [])];
     if (fields.length > 0) tx.emit('office.task.updated', { task_id: task.id, fields });
-    await this.react(tx, task, columns, blocked.freed, actor);
+    await this.react(tx, task, columns, { move, freed: blocked.freed }, actor);
+    return move?.missing ?? [];
   }
 
   /** Leaves a tombstone; afterwards there is no such task anywhere. */
   async remove(tx: Tx, workspaceId: string, id: string, actor: Actor): Promise<void> {
     const task = await this.tasks.lockWith(tx, workspaceId, id, { closes: true, blockers: [] });
+    await this.gates.forget(tx, task);
     await this.tasks.bury(tx, task);
     tx.emit('office.task.updated', { task_id: task.id, fields: ['deleted'] });
     await this.reactions.closed(tx, { id: task.id, workspaceId, assigneeId: task.assignee_agent_instance_id }, 'deleted', actor);
   }
 
-  private async differences(tx: Tx, task: LockedTask, change: ChangeTaskBody, actor: Actor): Promise<TaskColumns> {
+  private async differences(tx: Tx, task: LockedTask, change: ChangeTaskBody): Promise<TaskColumns> {
     const { title, description, priority, archived } = change;
     const assigneeId = change.assignee_agent_instance_id?.toLowerCase() ?? change.assignee_agent_instance_id;
-    const state = change.state === undefined ? undefined : TASK_STATE_SPELLINGS.get(change.state)!;
     return {
       ...(title !== undefined && title !== task.title && { title }),
       ...(description !== undefined && (await this.tasks.describedOtherwise(tx, task, description)) && { description }),
-      ...(state !== undefined && state !== task.state && (await this.moveTo(tx, task, state, actor))),
       ...(priority !== undefined && priority !== task.priority && { priority }),
       ...(assigneeId !== undefined && assigneeId !== task.assignee_agent_instance_id && { assignee_agent_instance_id: assigneeId }),
       ...(archived !== undefined && archived !== task.archived && { archived }),
     };
   }
 
-  /** A state and, where it closes or reopens the task, the step that goes with it. */
-  private async moveTo(tx: Tx, task: LockedTask, to: TaskState, actor: Actor): Promise<TaskColumns> {
-    const mover = actor.kind === 'agent' ? 'agent' : 'person';
-    if (!mayMoveTask({ state: task.state, reviewAfterFailure: task.review_after_failure }, to, mover)) {
-      throw new OfficeError('illegal_transition', { from: task.state, to });
-    }
-    const { workspace_id: workspaceId, workflow_id: workflowId } = task;
-    const step =
-      to === 'DONE'
-        ? await this.workflows.stepOfKind(tx, workspaceId, workflowId, 'done')
-        : task.state === 'DONE'
-          ? await this.workflows.firstStep(tx, workspaceId, workflowId)
-          : null;
-    return { state: to, ...(step !== null && step.id !== task.step_id && { step_id: step.id }) };
+  /** Where the state that somebody says takes it: to a step, too. Null where it says nothing new. */
+  private async moveOf(tx: Tx, task: LockedTask, change: ChangeTaskBody, actor: Actor): Promise<PlannedMove | null> {
+    const to = change.state === undefined ? undefined : TASK_STATE_SPELLINGS.get(change.state)!;
+    return to === undefined || to === task.state
+      ? null
+      : this.moves.plan(tx, task, { kind: 'state', to, by: actor.kind === 'agent' ? 'agent' : 'person' });
   }
 
   /** An archived task does not move, and nobody is put on a task that is over: nothing would come of it. */
@@ -96,13 +95,20 @@ export class TaskChanges {
     if (moves || assigns) throw new OfficeError('task_not_open', { state, archived });
   }
 
-  private async react(tx: Tx, task: LockedTask, columns: TaskColumns, freed: boolean, actor: Actor): Promise<void> {
+  private async react(
+    tx: Tx,
+    task: LockedTask,
+    columns: TaskColumns,
+    { move, freed }: { move: PlannedMove | null; freed: boolean },
+    actor: Actor,
+  ): Promise<void> {
     const assigneeId =
       columns.assignee_agent_instance_id === undefined ? task.assignee_agent_instance_id : columns.assignee_agent_instance_id;
     const changed = { id: task.id, workspaceId: task.workspace_id, assigneeId };
     const from = task.assignee_agent_instance_id;
     if (assigneeId !== from) await this.reactions.assigneeChanged(tx, changed, from, actor);
     const closing = closingOf(columns);
+    if (move?.entersStep && closing === null) await this.reactions.stepEntered(tx, changed, asksOf(move), actor);
     if (closing !== null) await this.reactions.closed(tx, changed, closing, actor);
     else if (freed) await this.reactions.unblocked(tx, changed, actor);
     if (freed) tx.nudge('work');
@@ -113,6 +119,12 @@ const UNCHANGED = { changed: false, freed: false };
 
 const mayClose = ({ state, archived }: ChangeTaskBody): boolean =>
   archived === true || (state !== undefined && isClosed(TASK_STATE_SPELLINGS.get(state)!));
+
+/** In the order in which they have always been told: what a move changes stands where the state stands. */
+function namesOf(columns: TaskColumns): string[] {
+  const order = ['title', 'description', 'state', 'step_id', 'priority', 'assignee_agent_instance_id', 'archived'];
+  return order.filter((name) => name in columns).map((name) => WIRE_NAMES[name] ?? name);
+}
 
 /** The hardest of what closes the task, so that it is closed once. */
 function closingOf({ archived, state }: TaskColumns): Closing | null {

@@ -3,6 +3,7 @@ import type { Actor } from '../platform/actor.js';
 import { outside } from '../platform/database/reading.js';
 import type { Tx } from '../platform/database/tx.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
+import { assertApproved } from './approvals-pending.js';
 import { TaskChanges } from './task-changes.service.js';
 import { TaskIntake } from './task-intake.service.js';
 import { TaskViews } from './task-views.service.js';
@@ -32,11 +33,14 @@ export class TaskDesk {
     return this.views.page(outside(this.unitOfWork), workspaceId, query);
   }
 
-  change(workspaceId: string, id: string, body: ChangeTaskBody, actor: Actor): Promise<TaskView> {
-    return this.unitOfWork.run(workspaceId, async (tx) => {
-      await this.changes.apply(tx, workspaceId, id, body, actor);
-      return this.views.one(tx, workspaceId, id);
-    });
+  /** A task that may not be done yet has gone to its approvers all the same: that is committed, then refused. */
+  async change(workspaceId: string, id: string, body: ChangeTaskBody, actor: Actor): Promise<TaskView> {
+    const { view, missing } = await this.unitOfWork.run(workspaceId, async (tx) => ({
+      missing: await this.changes.apply(tx, workspaceId, id, body, actor),
+      view: await this.views.one(tx, workspaceId, id),
+    }));
+    assertApproved(missing);
+    return view;
   }
 
   remove(workspaceId: string, id: string, actor: Actor): Promise<void> {

@@ -5,6 +5,7 @@ import type { Tx } from '../platform/database/tx.js';
 import { OfficeError } from '../platform/errors/office-error.js';
 import { newId } from '../platform/ids.js';
 import { RegisteredRepositories } from '../repositories/registered-repositories.js';
+import { ProjectDesk } from '../workflow/project-desk.service.js';
 import { WorkflowService } from '../workflow/workflow.service.js';
 import { distinctIds } from './domain/blockers.js';
 import { TaskBlockers } from './task-blockers.service.js';
@@ -22,6 +23,7 @@ const EVERY_FIELD = [
   'priority',
   'assignee_agent_instance_id',
   'parent_id',
+  'project_id',
   'blocked_by',
 ];
 
@@ -32,6 +34,7 @@ export class TaskIntake {
     private readonly tasks: TaskRepository,
     private readonly blockers: TaskBlockers,
     private readonly workflows: WorkflowService,
+    private readonly projects: ProjectDesk,
     private readonly agents: AgentService,
     private readonly reactions: TaskReactions,
     private readonly repositories: RegisteredRepositories,
@@ -50,7 +53,9 @@ export class TaskIntake {
     if (repositoryId !== null) await this.repositories.assertRegistered(tx, workspaceId, repositoryId);
     // Held, so that whoever closes one of them meanwhile sees that this task waits for it.
     await this.tasks.hold(tx, workspaceId, blockerIds);
-    const step = await this.workflows.firstStepOfDefault(tx, workspaceId);
+    const projectId = input.project_id?.toLowerCase() ?? null;
+    if (projectId !== null) await this.projects.assertKnown(tx, workspaceId, projectId);
+    const step = await this.workflows.whereTasksBegin(tx, workspaceId, input.workflow_id?.toLowerCase() ?? null);
 
     const named = await this.tasks.takeNumber(tx, workspaceId);
     if (!named) throw new OfficeError('not_found');
@@ -64,6 +69,7 @@ export class TaskIntake {
         priority: input.priority ?? 0,
         workflowId: step.workflow_id,
         stepId: step.id,
+        projectId,
         assigneeId,
         parentId,
         repositoryId,

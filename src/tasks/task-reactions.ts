@@ -8,6 +8,14 @@ export interface ChangedTask {
   readonly assigneeId: string | null;
 }
 
+/** Whom a step asks to act, and why. */
+export interface StepAsks {
+  readonly agentIds: readonly string[];
+  readonly reason: 'task_review_requested' | 'task_changes_requested';
+  /** What they are told: what is handed over, or what is to be changed. */
+  readonly note: string | null;
+}
+
 export type Closing = 'done' | 'cancelled' | 'archived' | 'deleted';
 
 /**
@@ -25,6 +33,12 @@ export abstract class TaskReactions {
     comment: { readonly id: string; readonly interrupt: boolean; readonly mentionedAgentIds: readonly string[] },
     actor: Actor,
   ): Promise<void>;
+
+  /** It came to another step: what agents signalled of the one it left is void, and whoever the new one asks is woken. */
+  abstract stepEntered(tx: Tx, task: ChangedTask, asks: StepAsks | null, actor: Actor): Promise<void>;
+
+  /** A seat was given at the step where the task stands: its holder is asked like those who sat there before. */
+  abstract seatGiven(tx: Tx, task: ChangedTask, agentId: string, actor: Actor): Promise<void>;
 
   /**
    * The task is over: waiting runs are cancelled, live ones stopped (not for `done`), failure items dismissed, the tasks

@@ -16,6 +16,8 @@ export interface TaskRow {
   readonly assignee_agent_instance_id: string | null;
   readonly parent_id: string | null;
   readonly repository_id: string | null;
+  readonly project_id: string | null;
+  readonly workflow_id: string;
   readonly blocked_by: readonly { readonly id: string; readonly identifier: string; readonly state: TaskState }[];
   readonly archived: boolean;
   readonly created_at: Date;
@@ -33,6 +35,7 @@ export interface TaskFilter {
   readonly state: TaskState | null;
   readonly assigneeId: string | null;
   readonly stepId: string | null;
+  readonly projectId: string | null;
   readonly text: string | null;
   readonly archived: boolean;
 }
@@ -44,6 +47,7 @@ const NARROW = `
   task.id, task.workspace_id, task.number, task.identifier, task.title, task.state, task.priority,
   json_build_object('id', step.id, 'name', step.name, 'kind', step.kind) as step,
   task.assignee_agent_instance_id, case when parent.deleted_at is null then parent.id end as parent_id, task.repository_id,
+  task.project_id, task.workflow_id,
   task.archived_at is not null as archived, task.created_at, task.updated_at, task.created_by_kind, task.created_by_id,
   coalesce((
     select json_agg(json_build_object('id', blocker.id, 'identifier', blocker.identifier, 'state', blocker.state) order by blocker.number)
@@ -76,6 +80,7 @@ export class TaskReads {
           and ($5::uuid is null or task.step_id = $5)
           and ($6::text is null or task.title ilike $6 or task.identifier ilike $6)
           and ($7::integer is null or task.number < $7)
+          and ($9::uuid is null or task.project_id = $9)
         order by task.number desc limit $8`,
       [
         workspaceId,
@@ -86,6 +91,7 @@ export class TaskReads {
         filter.text === null ? null : `%${filter.text.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`,
         page.before,
         page.take,
+        filter.projectId,
       ],
     );
   }

@@ -33,6 +33,7 @@ export class TaskViews {
       state: query.state === undefined ? null : TASK_STATE_SPELLINGS.get(query.state)!,
       assigneeId: query.assignee ?? null,
       stepId: query.step ?? null,
+      projectId: query.project ?? null,
       text: query.q ?? null,
       archived: query.archived,
     };

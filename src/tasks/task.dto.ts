@@ -17,6 +17,9 @@ export class CreateTaskBody {
   @Optional() @OrNull() @Uuid() repository_id?: string | null;
   /** Higher is more urgent. */
   @Optional() @Whole({ min: 0, max: 4 }) priority?: number;
+  @Optional() @OrNull() @Uuid() project_id?: string | null;
+  /** The way it goes; left out: the Office workflow of the workspace. */
+  @Optional() @OrNull() @Uuid() workflow_id?: string | null;
   /** The tasks it waits for. */
   @Optional() @Uuids({ max: MAX_BLOCKERS }) blocked_by?: string[];
 }
@@ -25,7 +28,10 @@ export class CreateTaskBody {
 export class ChangeTaskBody {
   @Optional() @Name({ max: 500 }) title?: string;
   @Optional() @OrNull() @LongText({ maxBytes: DESCRIPTION_BYTES }) description?: string | null;
-  /** Done, it goes to the last step of its workflow; opened again, back to the first. */
+  /**
+   * Done, it goes to the last step of its workflow, if all have approved who have to; in review, to the next gate; at work
+   * again, back to the work before it; opened again, to the first step.
+   */
   @Optional() @OneOf(SPELLINGS) state?: string;
   @Optional() @Whole({ min: 0, max: 4 }) priority?: number;
   /** Another agent is woken and the former one let go; null: nobody's. */
@@ -39,6 +45,7 @@ export class TaskQuery extends PageQuery {
   @Optional() @OneOf(SPELLINGS) state?: string;
   @Optional() @Uuid() assignee?: string;
   @Optional() @Uuid() step?: string;
+  @Optional() @Uuid() project?: string;
   /** Part of the title or identifier. */
   @Optional() @Text({ max: 200 }) q?: string;
   /** True: only the archived ones. */

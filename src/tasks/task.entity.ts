@@ -13,6 +13,9 @@ import { WorkspaceEntity } from '../workspaces/workspace.entity.js';
 @Index('tasks_by_assignee', ['assigneeAgentInstanceId', 'id'])
 @Index('tasks_by_parent', ['parentId'], { where: `parent_id is not null` })
 @Index('tasks_by_step', ['stepId'])
+@Index('tasks_waiting_at_gate', ['stepEnteredAt', 'id'], {
+  where: `at_gate and archived_at is null and deleted_at is null and state not in ('DONE', 'CANCELLED')`,
+})
 @Index('tasks_by_project', ['projectId'], { where: `project_id is not null` })
 @Check('tasks_state_known', `state in ('TODO', 'IN_PROGRESS', 'REVIEW', 'BLOCKED', 'DONE', 'CANCELLED')`)
 @Check('tasks_priority_range', `priority between 0 and 4`)
@@ -39,6 +42,8 @@ export class TaskEntity {
   @Column('uuid', { nullable: true }) projectId!: string | null;
   /** Where its work is done, from its making on. */
   @Column('uuid', { nullable: true }) readonly repositoryId!: string | null;
+  /** Its step is a review or an approval; kept true by the database (migration 130), never written by us. */
+  @Column('boolean', { default: false }) readonly atGate!: boolean;
   @Column('timestamptz', { default: () => 'now()' }) stepEnteredAt!: Date;
   @Column('uuid', { nullable: true }) assigneeAgentInstanceId!: string | null;
   @Column('uuid', { nullable: true }) parentId!: string | null;

@@ -28,6 +28,7 @@ export interface NewTask {
   readonly priority: number;
   readonly workflowId: string;
   readonly stepId: string;
+  readonly projectId: string | null;
   readonly assigneeId: string | null;
   readonly parentId: string | null;
   readonly repositoryId: string | null;
@@ -138,8 +139,8 @@ export class TaskRepository {
   async insert(tx: Tx, workspaceId: string, task: NewTask, named: { number: number; identifier: string }, by: Actor): Promise<void> {
     await tx.query(
       `insert into tasks (workspace_id, id, number, identifier, title, description, priority, workflow_id, step_id,
-                          assignee_agent_instance_id, parent_id, created_by_kind, created_by_id, repository_id)
-       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
+                          assignee_agent_instance_id, parent_id, created_by_kind, created_by_id, repository_id, project_id)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
       [
         workspaceId,
         task.id,
@@ -155,6 +156,7 @@ export class TaskRepository {
         by.kind,
         by.id,
         task.repositoryId,
+        task.projectId,
       ],
     );
   }

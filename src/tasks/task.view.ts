@@ -46,6 +46,8 @@ export class ListedTaskView {
   @ApiProperty({ type: String, format: 'uuid', nullable: true }) parent_id!: string | null;
   @ApiProperty({ type: String, format: 'uuid', nullable: true, description: 'The repository its work is done in; null: an empty folder.' })
   repository_id!: string | null;
+  @ApiProperty({ type: String, format: 'uuid', nullable: true }) project_id!: string | null;
+  @ApiProperty({ format: 'uuid' }) workflow_id!: string;
   @ApiProperty({ type: [BlockerView], description: 'What it waits for; done, cancelled and archived tasks hold it up no longer.' })
   blocked_by!: BlockerView[];
   @ApiProperty({ type: [SessionOfTaskView], description: 'The newest 20, newest first.' }) sessions!: SessionOfTaskView[];
@@ -74,6 +76,8 @@ export function viewListedTask(row: TaskRow, sessions: readonly TaskSession[] = 
     assignee_agent_instance_id: row.assignee_agent_instance_id,
     parent_id: row.parent_id,
     repository_id: row.repository_id,
+    project_id: row.project_id,
+    workflow_id: row.workflow_id,
     blocked_by: [...row.blocked_by],
     sessions: sessions.map(({ id, agentId, state, live }) => ({ id, agent_id: agentId, state, live })),
     archived: row.archived,

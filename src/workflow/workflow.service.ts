@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Reading } from '../platform/database/reading.js';
 import type { Tx } from '../platform/database/tx.js';
+import { OfficeError } from '../platform/errors/office-error.js';
 import { WorkspaceFurnishing } from '../workspaces/workspace-furnishing.js';
 import { OFFICE_WORKFLOW } from './domain/office-workflow.js';
 import type { StepKind } from './domain/office-workflow.js';
@@ -26,6 +27,14 @@ export class WorkflowService extends WorkspaceFurnishing {
 
   async firstStep(db: Reading, workspaceId: string, workflowId: string): Promise<Step> {
     return known(await this.workflows.firstStep(db, workspaceId, workflowId), workflowId);
+  }
+
+  /** Where a new task of that workflow stands; null: of the Office's. Refuses a workflow there is not. */
+  async whereTasksBegin(db: Reading, workspaceId: string, workflowId: string | null): Promise<Step> {
+    if (workflowId === null) return this.firstStepOfDefault(db, workspaceId);
+    const step = await this.workflows.firstStep(db, workspaceId, workflowId);
+    if (step === null) throw new OfficeError('not_found', { what: 'workflow', id: workflowId });
+    return step;
   }
 
   /** The first step of that kind; null where the workflow has none. */

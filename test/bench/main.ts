@@ -18,6 +18,7 @@ import { scaleBench } from './scale.bench.js';
 import { serverBench } from './server.bench.js';
 import { transcriptBench } from './transcript.bench.js';
 import { turnBench } from './turn.bench.js';
+import { watchdogBench } from './watchdog.bench.js';
 import { worktreeBench } from './worktree.bench.js';
 
 /** `npm run bench [-- name ...]`. OFFICE_BENCH_SIZE: 1 is the nightly size, 0.1 a tenth. Ratios are of one run on one PostgreSQL with its production settings. */
@@ -31,6 +32,7 @@ const BENCHES: readonly Bench[] = [
   transcriptBench,
   worktreeBench,
   runtimeBench,
+  watchdogBench,
   scaleBench,
 ];
 

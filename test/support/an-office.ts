@@ -20,8 +20,16 @@ import { FailureRecorder } from '../../src/settlement/failure-recorder.service.j
 import { RetryRepository } from '../../src/settlement/retry.repository.js';
 import { SettlementRepository } from '../../src/settlement/settlement.repository.js';
 import { SettlementService } from '../../src/settlement/settlement.service.js';
+import { SignalEnding } from '../../src/settlement/signal-ending.service.js';
+import { CompletionSignals } from '../../src/sessions/completion-signals.service.js';
+import { SignalRepository } from '../../src/sessions/signal.repository.js';
 import { CommentRepository } from '../../src/tasks/comment.repository.js';
 import { CommentService } from '../../src/tasks/comment.service.js';
+import { GateRepository } from '../../src/tasks/gate.repository.js';
+import { TaskDependents } from '../../src/tasks/task-dependents.service.js';
+import { TaskMoves } from '../../src/tasks/task-moves.service.js';
+import { TaskRepository } from '../../src/tasks/task.repository.js';
+import { TaskService } from '../../src/tasks/task.service.js';
 import { WorkflowRepository } from '../../src/workflow/workflow.repository.js';
 import { WorkflowService } from '../../src/workflow/workflow.service.js';
 import { openOfficeDb, type OfficeDb } from './office-db.js';
@@ -42,6 +50,9 @@ export class AnOffice {
   readonly holds = new ProviderHolds(this.dismissals);
   readonly storedWakes: StoredWakes;
   readonly settlement: SettlementService;
+  readonly moves: TaskMoves;
+  readonly signals: CompletionSignals;
+  readonly signalEnding: SignalEnding;
   readonly hostId = newId();
   readonly bootId = newId();
 
@@ -53,6 +64,18 @@ export class AnOffice {
     this.claims = new ClaimService(db.unitOfWork, new ClaimRepository(db.unitOfWork));
     this.ownership = new RunOwnership(db.unitOfWork);
     this.storedWakes = new StoredWakes(db.unitOfWork, this.wakes);
+    const taskRows = new TaskRepository();
+    this.moves = new TaskMoves(taskRows, new GateRepository());
+    this.signalEnding = new SignalEnding(
+      new TaskService(taskRows),
+      this.moves,
+      new TaskDependents(),
+      new SignalRepository(),
+      this.stops,
+      new Interruptions(this.dismissals),
+      this.wakes,
+    );
+    this.signals = new CompletionSignals(new TaskService(taskRows), new SignalRepository());
     this.settlement = this.anotherSettlement(options);
   }
 
@@ -74,7 +97,17 @@ export class AnOffice {
       new OfficeHost(this.hostId, this.bootId, 'den'),
     );
     const comments = new CommentService(new CommentRepository());
-    return new SettlementService(db.unitOfWork, this.ownership, rows, failures, comments, retries, this.holds, this.storedWakes);
+    return new SettlementService(
+      db.unitOfWork,
+      this.ownership,
+      rows,
+      failures,
+      comments,
+      retries,
+      this.holds,
+      this.storedWakes,
+      this.signalEnding,
+    );
   }
 
   static async open(options: AnOfficeOptions = {}): Promise<AnOffice> {

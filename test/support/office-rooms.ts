@@ -8,7 +8,7 @@ import { SessionModule } from '../../src/sessions/session.module.js';
 import { SessionRepository } from '../../src/sessions/session.repository.js';
 import { SessionsOfTasks } from '../../src/sessions/sessions-of-tasks.service.js';
 import { TaskReactions } from '../../src/tasks/task-reactions.js';
-import type { ChangedTask, Closing } from '../../src/tasks/task-reactions.js';
+import type { ChangedTask, Closing, StepAsks } from '../../src/tasks/task-reactions.js';
 import { TaskSessions } from '../../src/tasks/task-sessions.js';
 import { TaskModule } from '../../src/tasks/task.module.js';
 import { WorkflowModule } from '../../src/workflow/workflow.module.js';
@@ -44,6 +44,14 @@ export class RecordedTaskReactions extends TaskReactions {
   }
   override async commented(tx: Tx, task: ChangedTask, comment: object, actor: Actor): Promise<void> {
     this.calls.push(['commented', task, comment, actor]);
+    await this.during(tx);
+  }
+  override async stepEntered(tx: Tx, task: ChangedTask, asks: StepAsks | null, actor: Actor): Promise<void> {
+    this.calls.push(['stepEntered', task, asks, actor]);
+    await this.during(tx);
+  }
+  override async seatGiven(tx: Tx, task: ChangedTask, agentId: string, actor: Actor): Promise<void> {
+    this.calls.push(['seatGiven', task, agentId, actor]);
     await this.during(tx);
   }
   override async closed(tx: Tx, task: ChangedTask, how: Closing, actor: Actor): Promise<void> {

@@ -1,3 +1,4 @@
+import type { ModuleMetadata } from '@nestjs/common';
 import { AgentModule } from '../../src/agents/agent.module.js';
 import { DashboardModule } from '../../src/dashboard/dashboard.module.js';
 import { InboxModule } from '../../src/inbox/inbox.module.js';
@@ -63,10 +64,13 @@ export class RecoveryOffice {
 
   private constructor(readonly app: OfficeApp) {}
 
-  static async open(env: Readonly<Record<string, string>> = {}): Promise<RecoveryOffice> {
+  static async open(
+    env: Readonly<Record<string, string>> = {},
+    more: NonNullable<ModuleMetadata['imports']> = [],
+  ): Promise<RecoveryOffice> {
     const app = await openFrontDesk({
       env,
-      modules: [...OFFICE_ROOMS, DashboardModule],
+      modules: [...OFFICE_ROOMS, DashboardModule, ...more],
       providers: [],
     });
     const office = new RecoveryOffice(app);

@@ -6,7 +6,19 @@ export const ROLES = ['member', 'admin'] as const;
 export type Role = (typeof ROLES)[number];
 
 /** Kinds of rows a route may name, whose workspace the guard then finds (`access.repository.ts` maps each to its table). */
-export const ROW_KINDS = ['workspaces', 'agents', 'tasks', 'sessions', 'runs', 'repositories', 'worktrees', 'approvals', 'skills'] as const;
+export const ROW_KINDS = [
+  'workspaces',
+  'agents',
+  'tasks',
+  'sessions',
+  'runs',
+  'repositories',
+  'worktrees',
+  'approvals',
+  'skills',
+  'workflows',
+  'projects',
+] as const;
 export type RowKind = (typeof ROW_KINDS)[number];
 
 /** Where a route says which workspace it is about: the row of this kind whose id is in that route parameter. */

@@ -1,6 +1,22 @@
 import { describe, expect, it } from 'vitest';
 import { readSettings } from './office-settings.js';
 
+describe('the watchdog’s settings', () => {
+  it('have defaults, and take other times', () => {
+    expect(readSettings({})).toMatchObject({
+      OFFICE_QUIET_SEC: 300,
+      OFFICE_STRANDED_SIGNAL_SEC: 600,
+      OFFICE_DECISION_WAIT_SEC: 3_600,
+      OFFICE_WATCHDOG_CRON: '*/30 * * * * *',
+    });
+    expect(readSettings({ OFFICE_WATCHDOG_CRON: '* * * * *' }).OFFICE_WATCHDOG_CRON).toBe('* * * * *');
+  });
+
+  it.each(['soon', '61 * * * * *', '* * *', '*'])('refuse the cron expression %j', (expression) => {
+    expect(() => readSettings({ OFFICE_WATCHDOG_CRON: expression })).toThrow('Setting OFFICE_WATCHDOG_CRON must be a cron expression.');
+  });
+});
+
 describe('a list of delays', () => {
   it('is read from numbers between commas, and has defaults', () => {
     expect(readSettings({ OFFICE_RETRY_DELAYS_SEC: ' 1, 20 ' }).OFFICE_RETRY_DELAYS_SEC).toEqual([1, 20]);

@@ -1,6 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { plainToInstance, Transform } from 'class-transformer';
 import { IsIn, IsOptional, IsString, Matches, MinLength, ValidateBy, validateSync } from 'class-validator';
+import { validateCronExpression } from 'cron';
 import { isAbsolute, resolve } from 'node:path';
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
@@ -53,6 +54,16 @@ const WholeList = (most: number, max: number): PropertyDecorator =>
     }),
   );
 
+/** Five fields, or six with seconds in front. */
+const CronExpression = (): PropertyDecorator =>
+  ValidateBy({
+    name: 'cronExpression',
+    validator: {
+      validate: (value) => typeof value === 'string' && validateCronExpression(value).valid,
+      defaultMessage: () => 'must be a cron expression',
+    },
+  });
+
 /**
  * What the environment said, once. Names are those of the wire document; every value has been validated.
  * Durations are whole seconds.
@@ -93,6 +104,14 @@ export class OfficeSettings {
   @WholeList(3, 86_400) OFFICE_PRELAUNCH_DELAYS_SEC: number[] = [120, 600, 1_800];
   /** How long after a provider's own reset a hold on it still lasts. */
   @Whole(0, 86_400) OFFICE_RESET_MARGIN_SEC: number = 60;
+  /** Silence of a turn before it is shown as quiet. */
+  @Whole(1, 86_400) OFFICE_QUIET_SEC: number = 300;
+  /** Age of a completion signal, and silence, before it is stranded. */
+  @Whole(1, 604_800) OFFICE_STRANDED_SIGNAL_SEC: number = 600;
+  /** Time a task stands at a gate before the missing decision is shown. */
+  @Whole(1, 31_536_000) OFFICE_DECISION_WAIT_SEC: number = 3_600;
+  /** When the stall watchdog looks: a cron expression with seconds. */
+  @CronExpression() OFFICE_WATCHDOG_CRON: string = '*/30 * * * * *';
   @IsIn(LOG_LEVELS) OFFICE_LOG_LEVEL: (typeof LOG_LEVELS)[number] = 'info';
 }
 

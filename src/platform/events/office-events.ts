@@ -23,6 +23,15 @@ export interface OfficeEvents {
   'office.agent.updated': { agent_id: string; status: string; pause_reason?: string | null; consecutive_failures: number };
   'office.task.updated': { task_id: string; fields: string[] };
   'office.workspace.updated': { workspace_id: string; stopped_at: string | null; by: string | null };
+  'office.stall': {
+    kind: 'stranded_signal' | 'decision_waiting' | 'quiet_run';
+    change: 'opened' | 'ended';
+    task_id?: string;
+    session_id?: string;
+    run_id?: string;
+    step_id?: string;
+    age_ms: number;
+  };
   'office.comment.created': { comment_id: string; task_id: string; author: { kind: string; id: string | null } };
   'office.approval.created': { approval_id: string; type: string; status: string };
   'office.approval.resolved': { approval_id: string; type: string; status: string };

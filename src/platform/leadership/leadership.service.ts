@@ -32,6 +32,7 @@ export class Leadership implements OnApplicationBootstrap, BeforeApplicationShut
   private readonly stopping = new AbortController();
   private running: Promise<void> = Promise.resolve();
   private isLeading = false;
+  private isWanted = false;
 
   constructor(
     private readonly dataSource: DataSource,
@@ -49,9 +50,14 @@ export class Leadership implements OnApplicationBootstrap, BeforeApplicationShut
     this.works.push(work);
   }
 
+  /** For what keeps a time of its own and only asks `leads`. Before the application has started, as `register`. */
+  stand(): void {
+    this.isWanted = true;
+  }
+
   /** A server without such work has no use for the connection. */
   onApplicationBootstrap(): void {
-    if (this.works.length > 0) this.running = this.run(this.stopping.signal);
+    if (this.works.length > 0 || this.isWanted) this.running = this.run(this.stopping.signal);
   }
 
   async beforeApplicationShutdown(): Promise<void> {

@@ -5,6 +5,7 @@ export const SKIPS = [
   'task_cancelled',
   'task_archived',
   'not_assignee',
+  'seat_gone',
   'agent_stopped',
   'agent_pending_approval',
   'agent_archived',
@@ -21,11 +22,13 @@ export interface TaskNow {
   readonly archived: boolean;
   readonly deleted: boolean;
   readonly assigneeId: string | null;
+  /** The agents that may decide at the step where it stands. */
+  readonly deciders: readonly string[];
 }
 
 /**
- * Contract 8: skipped only when the task is over or the entitlement has lapsed. A reviewer, a mentioned agent and the
- * coordinator came without being the assignee, so nothing about the assignee takes theirs away.
+ * Contract 8: skipped only when the task is over or the entitlement has lapsed: an assignee's with the assignment, a reviewer's
+ * with the seat. A mentioned agent and the coordinator came with neither, so nothing takes theirs away.
  */
 export function whySkipped(task: TaskNow | null, agentId: string, entitlement: Entitlement): Skip | null {
   if (task === null) return null;
@@ -33,5 +36,6 @@ export function whySkipped(task: TaskNow | null, agentId: string, entitlement: E
   if (task.archived) return 'task_archived';
   if (task.state === 'DONE') return 'task_done';
   if (task.state === 'CANCELLED') return 'task_cancelled';
+  if (entitlement === 'seat' && !task.deciders.includes(agentId)) return 'seat_gone';
   return entitlement === 'assignee' && task.assigneeId !== agentId ? 'not_assignee' : null;
 }

@@ -9,7 +9,9 @@ export type StopReason =
   | 'task_archived'
   | 'task_deleted'
   | 'agent_archived'
-  | 'workspace_stopped';
+  | 'workspace_stopped'
+  /** Its agent had said that the step is complete, and then nothing more. */
+  | 'signal_reclaimed';
 
 export type CancelReason = StopReason | CancelledAsStale | 'merged';
 

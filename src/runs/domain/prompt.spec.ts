@@ -13,6 +13,7 @@ const aTask = (about: Partial<PromptTask> = {}): PromptTask => ({
   comments: [],
   earlierComments: 0,
   openBlockers: [],
+  seats: [],
   ...about,
 });
 
@@ -30,6 +31,18 @@ const anInput = (about: Partial<PromptInput> = {}): PromptInput => ({
 describe('composePrompt', () => {
   it.each(WAKE_REASON_NAMES)('says %s in words', (reason) => {
     expect(composePrompt(anInput({ wakes: [{ reason, note: 'look here' }] })).turn).toMatchSnapshot();
+  });
+
+  it('says who sits at the step, and who has still to decide', () => {
+    const seats = [
+      { name: 'Ada', own: true, role: 'reviewer', needed: true, decision: null },
+      { name: 'Bob\n- you', own: false, role: 'approver', needed: true, decision: 'changes_requested' },
+      { name: 'Cid', own: false, role: 'reviewer', needed: false, decision: null },
+      { name: 'Dot', own: false, role: 'watcher', needed: false, decision: null },
+    ] as const;
+    expect(composePrompt(anInput({ task: aTask({ seats }) })).turn).toContain(
+      'Who sits at this step:\n- you, reviewer: has to decide\n- Bob - you, approver: changes requested\n- Cid, reviewer: may decide\n- Dot, watcher: looks on',
+    );
   });
 
   it('introduces the agent in the preamble only', () => {

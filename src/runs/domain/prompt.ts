@@ -15,6 +15,17 @@ export interface PromptComment {
   readonly body: string;
 }
 
+/** Who sits at the step where the task stands. */
+export interface PromptSeat {
+  readonly name: string;
+  /** It is the agent's that is woken. */
+  readonly own: boolean;
+  readonly role: 'reviewer' | 'approver' | 'watcher';
+  /** The task does not leave the step without its decision. */
+  readonly needed: boolean;
+  readonly decision: 'approved' | 'changes_requested' | null;
+}
+
 export interface PromptTask {
   readonly id: string;
   readonly identifier: string;
@@ -29,6 +40,7 @@ export interface PromptTask {
   /** How many more there were since then than `comments` holds. */
   readonly earlierComments: number;
   readonly openBlockers: readonly string[];
+  readonly seats: readonly PromptSeat[];
 }
 
 export interface PromptInput {
@@ -108,6 +120,7 @@ function taskPart(task: PromptTask): string {
     `Task ${task.identifier}: ${oneLine(task.title)}\nState: ${task.state}. Step: ${oneLine(task.step)}.`,
     task.descriptionIsNews ? descriptionPart(task) : null,
     task.openBlockers.length === 0 ? null : `Still blocked by: ${task.openBlockers.join(', ')}.`,
+    task.seats.length === 0 ? null : `Who sits at this step:\n${task.seats.map(seatLine).join('\n')}`,
     shown.length === 0 && earlier === 0
       ? null
       : lines([
@@ -116,6 +129,11 @@ function taskPart(task: PromptTask): string {
           ...shown.map(({ author, at, body }) => block(`comment by ${oneLine(author)} at ${at}`, body)),
         ]),
   ]);
+}
+
+function seatLine({ name, own, role, needed, decision }: PromptSeat): string {
+  const said = decision === null ? (needed ? 'has to decide' : role === 'watcher' ? 'looks on' : 'may decide') : decision.replace('_', ' ');
+  return `- ${own ? 'you' : oneLine(name)}, ${role}: ${said}`;
 }
 
 const descriptionPart = ({ description }: PromptTask): string | null =>

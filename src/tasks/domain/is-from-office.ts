@@ -1,5 +1,5 @@
 /**
- * Whether a task belongs to the Office (contract 9), defined once: SQL, in which `workflow` is the task's joined workflow,
- * and TypeScript gets its answer. A project will say so too, once tasks have one.
+ * Whether a task belongs to the Office (contract 9), defined once: SQL, in which `task` is the task and `workflow` its joined
+ * workflow. TypeScript reads the answer (`is_office`) and never forms its own.
  */
-export const IS_FROM_OFFICE = `(workflow.is_office_default and workflow.style <> 'kanban')`;
+export const IS_FROM_OFFICE = `((task.project_id is not null or workflow.is_office_default) and workflow.style <> 'kanban')`;

@@ -7,8 +7,8 @@ export const CLOSED_STATES = ['DONE', 'CANCELLED'] as const satisfies readonly T
 export const isClosed = (state: TaskState): boolean => state === 'DONE' || state === 'CANCELLED';
 
 /**
- * Who moves a task: a person or an agent by its `state`, the claim of a run of its assignee, or a run that failed.
- * What the workflow moves (signals, decisions) gets rows of its own when it does.
+ * Who moves a task: a person or an agent who says its `state`, the claim of a run of its assignee, or a run that failed. What the
+ * workflow moves takes any open task to the state of the step it enters (`task-move.ts`).
  */
 export type TaskMover = 'person' | 'agent' | 'claim' | 'failure';
 

@@ -1,3 +1,4 @@
+import { ScheduleModule } from '@nestjs/schedule';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -9,6 +10,9 @@ import { ClaimService } from '../../../src/runs/claim.service.js';
 import { RunOwnership } from '../../../src/runs/run-ownership.service.js';
 import type { Result } from '../../../src/settlement/domain/ending.js';
 import { SettlementService } from '../../../src/settlement/settlement.service.js';
+import { CompletionSignals } from '../../../src/sessions/completion-signals.service.js';
+import { StallWatchdogModule } from '../../../src/stall-watchdog/stall-watchdog.module.js';
+import { StallWatchdog } from '../../../src/stall-watchdog/stall-watchdog.service.js';
 import { aWorkspace } from '../../support/front-desk.js';
 import { anAgent, aTask } from '../../support/office-rooms.js';
 import { OFFICE_ROOMS } from '../../support/recovery-office.js';
@@ -28,8 +32,9 @@ let listener: RawClient;
 
 beforeAll(async () => {
   office = await openSocketOffice({
-    modules: OFFICE_ROOMS,
+    modules: [...OFFICE_ROOMS, ScheduleModule.forRoot(), StallWatchdogModule],
     providers: [],
+    env: { OFFICE_WATCHDOG_CRON: '0 0 0 29 2 *' },
   });
   await office.rows(`insert into hosts (id, boot_id, name, adapters, max_executions) values ($1, $2, 'den', '{mock}', 100)`, [
     HOST.hostId,
@@ -80,6 +85,8 @@ function inShort({ action, payload }: Told): string {
       return [name, payload.kind, payload.change].join(' ');
     case 'office.agent.updated':
       return [name, payload.status, `(failures: ${String(payload.consecutive_failures)})`].join(' ');
+    case 'office.stall':
+      return [name, payload.kind, payload.change].join(' ');
     case 'office.comment.created':
       return `${name} by ${(payload.author as { kind: string }).kind}`;
     default:
@@ -150,6 +157,20 @@ const failed = async (about: Record<string, unknown> = {}) => {
   await settle(pair.run, ERROR);
   return pair;
 };
+/** A task at work that an agent's seat waits for at a step. */
+const reviewed = async (role = 'reviewer', step = 'Review'): Promise<{ task: string; seat: string }> => {
+  const { task } = await assigned();
+  return { task, seat: await seated(task, role, step, await anAgent(office, workspace, { name: 'Rita', role: 'reviewer' })) };
+};
+async function seated(task: string, role: string, step: string, agent_id: string): Promise<string> {
+  const [place] = await office.rows<{ id: string }>(`select id from workflow_steps where workspace_id = $1 and name = $2`, [
+    workspace,
+    step,
+  ]);
+  const body = { step_id: place!.id, agent_id, role };
+  const answer = await office.ask(`PUT /api/v1/tasks/${task}/participants`, { token: office.adminToken, body });
+  return (answer.body['items'] as { id: string }[])[0]!.id;
+}
 const paused = () => failed({ failure_threshold: 1 });
 
 /** Every operation of the document's table: what has to be there, then what is done. */
@@ -266,6 +287,53 @@ const OPERATIONS: Readonly<Record<string, () => Promise<() => Promise<unknown>>>
     const task = await aTask(office, workspace);
     await patch(`tasks/${task}`, { state: 'in_progress' });
     return () => patch(`tasks/${task}`, { state: 'done' });
+  },
+  'a task is asked to be reviewed': async () => {
+    const { task } = await reviewed();
+    return () => patch(`tasks/${task}`, { state: 'in_review' });
+  },
+  'a task is to be done before its approver has approved it': async () => {
+    const { task } = await reviewed('approver', 'Approval');
+    return async () => void (await office.ask(`PATCH /api/v1/tasks/${task}`, { token: office.adminToken, body: { state: 'done' } }));
+  },
+  'a reviewer approves, and nobody else has to decide': async () => {
+    const { task, seat } = await reviewed();
+    await patch(`tasks/${task}`, { state: 'in_review' });
+    return () => post(`tasks/${task}/decisions`, { decision: 'approved', seat_id: seat });
+  },
+  'a reviewer wants changes, and all have decided': async () => {
+    const { task, seat } = await reviewed();
+    await patch(`tasks/${task}`, { state: 'in_review' });
+    return () => post(`tasks/${task}/decisions`, { decision: 'changes_requested', seat_id: seat });
+  },
+  'a task goes on by hand': async () => {
+    const { task } = await reviewed();
+    return () => post(`tasks/${task}/advance`, {});
+  },
+  'a run completes whose agent has signalled, and a reviewer is next': async () => {
+    const { agent, task, run } = await running();
+    await seated(task, 'reviewer', 'Review', await anAgent(office, workspace, { name: 'Rita', role: 'reviewer' }));
+    const words = { summary: 'Mended', handoff: null, blockers: null };
+    await office.unitOfWork.run(workspace, (tx) =>
+      office.app.get(CompletionSignals).signal(tx, workspace, { agentId: agent, sessionId: run.sessionId }, task, words),
+    );
+    return () => settle(run, ENDED);
+  },
+  'a turn has gone quiet, and speaks again': async () => {
+    const { run } = await running();
+    const see = (quietMs: number) =>
+      office.app
+        .get(RunOwnership)
+        .renew({ ...HOST, leaseSec: 120 }, [
+          { runId: run.runId, generation: run.generation, quietMs, processAlive: true, currentTool: null, awaitsPermission: false },
+        ]);
+    const watchdog = office.app.get(StallWatchdog);
+    return async () => {
+      await see(400_000);
+      await watchdog.tick();
+      await see(0);
+      await watchdog.tick();
+    };
   },
   'a task is deleted': async () => {
     const task = await aTask(office, workspace);

@@ -192,7 +192,10 @@ describe('the state', () => {
       ['office.task.updated', ['state', 'step']],
       ['office.task.updated', ['state', 'step']],
     ]);
-    expect(reactions()).toEqual([['closed', 'done']]);
+    expect(reactions()).toEqual([
+      ['closed', 'done'],
+      ['stepEntered', null],
+    ]);
   });
 
   it('cancelled stays where it stands', async () => {
@@ -202,14 +205,14 @@ describe('the state', () => {
   });
 
   it.each([
-    ['in_review', 'REVIEW'],
-    ['review', 'REVIEW'],
-    ['BLOCKED', 'BLOCKED'],
-    ['in_progress', 'IN_PROGRESS'],
-  ])('written %s is %s and closes nothing', async (spelling, state) => {
+    ['in_review', 'REVIEW', 'Review'],
+    ['review', 'REVIEW', 'Review'],
+    ['BLOCKED', 'BLOCKED', 'Work'],
+    ['in_progress', 'IN_PROGRESS', 'Work'],
+  ])('written %s is %s and closes nothing', async (spelling, state, step) => {
     const id = await fresh();
-    expect((await patch(id, { state: spelling })).body['state']).toBe(state);
-    expect(office.taskReactions.calls).toEqual([]);
+    expect((await patch(id, { state: spelling })).body).toMatchObject({ state, step: { name: step } });
+    expect(reactions()).toEqual(step === 'Work' ? [] : [['stepEntered', null]]);
   });
 
   it('moved by a person is no longer a review after a failure', async () => {
