@@ -3,6 +3,7 @@ import { RequestApproval } from './actions/approvals.js';
 import { Me } from './actions/me.js';
 import { ReadMemory, WriteMemory } from './actions/memory.js';
 import { DeleteSkill, ListSkills } from './actions/skills.js';
+import { CompleteStep, Decide } from './actions/steps.js';
 import { CreateSubtask, PostComment, UpdateTaskStatus } from './actions/tasks.js';
 import type { ActionClass } from './runtime-action.js';
 
@@ -12,6 +13,8 @@ export const RUNTIME_ACTIONS: readonly ActionClass[] = [
   PostComment,
   UpdateTaskStatus,
   CreateSubtask,
+  CompleteStep,
+  Decide,
   CreateAgent,
   ModifyAgent,
   UnpauseAgent,

@@ -6,6 +6,8 @@ import type { Adapter } from '../agents/domain/adapter-config.js';
 import { HANDLE_SHAPE } from '../agents/domain/handle.js';
 import { LongText, Name } from '../platform/http/bounded-text.decorator.js';
 import { JsonObject, OneOf, Optional, OrNull, Part, Shaped, Uuid, Uuids } from '../platform/http/fields.decorator.js';
+import { DECISIONS } from '../tasks/domain/gate.js';
+import type { DecisionWord } from '../tasks/domain/gate.js';
 import { TASK_STATE_SPELLINGS } from '../tasks/domain/task-state.js';
 
 const COMMENT_BYTES = 64 * 1024;
@@ -25,6 +27,20 @@ export class PostCommentBody {
 export class UpdateTaskStatusBody {
   @OneOf([...TASK_STATE_SPELLINGS.keys()]) status!: string;
   @Optional() @LongText({ min: 1, maxBytes: COMMENT_BYTES }) comment?: string;
+}
+
+/** What the agent says of the step it ends. */
+export class CompleteStepBody {
+  @LongText({ min: 1, maxBytes: NOTE_BYTES }) summary!: string;
+  /** For whoever goes on. */
+  @Optional() @LongText({ min: 1, maxBytes: NOTE_BYTES }) handoff?: string;
+  /** What still stands in the way. */
+  @Optional() @LongText({ min: 1, maxBytes: NOTE_BYTES }) blockers?: string;
+}
+
+export class DecideOnTaskBody {
+  @OneOf(DECISIONS) decision!: DecisionWord;
+  @Optional() @LongText({ min: 1, maxBytes: NOTE_BYTES }) note?: string;
 }
 
 export class CreateSubtaskBody {

@@ -1,7 +1,11 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { AGENT_ROLES, CAPABILITIES } from '../access/domain/capabilities.js';
 import type { AgentRole, Capability } from '../access/domain/capabilities.js';
 import { AgentView } from '../agents/agent.view.js';
+import { SIGNAL_REFUSALS } from '../sessions/completion-signals.service.js';
+import type { SignalRefusal } from '../sessions/completion-signals.service.js';
+import { DECISIONS } from '../tasks/domain/gate.js';
+import type { DecisionWord } from '../tasks/domain/gate.js';
 import { TASK_STATES } from '../tasks/domain/task-state.js';
 import type { TaskState } from '../tasks/domain/task-state.js';
 
@@ -43,6 +47,18 @@ export class PostedCommentView {
 export class TaskStateView {
   @ApiProperty({ format: 'uuid' }) task_id!: string;
   @ApiProperty({ enum: TASK_STATES }) state!: TaskState;
+}
+
+export class SignalView {
+  @ApiProperty({ description: 'It will be applied when this turn has ended well.' }) accepted!: boolean;
+  @ApiPropertyOptional({ enum: SIGNAL_REFUSALS, description: 'Why it was not taken.' }) reason?: SignalRefusal;
+}
+
+export class MadeDecisionView {
+  @ApiProperty({ format: 'uuid' }) decision_id!: string;
+  @ApiProperty({ format: 'uuid' }) task_id!: string;
+  @ApiProperty({ format: 'uuid', description: 'The step it was made at.' }) step_id!: string;
+  @ApiProperty({ enum: DECISIONS }) decision!: DecisionWord;
 }
 
 export class NewSubtaskView {

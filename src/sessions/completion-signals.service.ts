@@ -11,9 +11,9 @@ export interface SignallingRun {
   readonly sessionId: string;
 }
 
-export type SignalAnswer =
-  | { readonly accepted: true }
-  | { readonly accepted: false; readonly reason: 'already_signaled' | 'not_assignee' | 'task_not_open' | 'not_a_work_step' };
+export const SIGNAL_REFUSALS = ['already_signaled', 'not_assignee', 'task_not_open', 'not_a_work_step'] as const;
+export type SignalRefusal = (typeof SIGNAL_REFUSALS)[number];
+export type SignalAnswer = { readonly accepted: true } | { readonly accepted: false; readonly reason: SignalRefusal };
 
 /**
  * An agent says that the step of its task is complete (contract 9). The signal waits with its conversation and is applied when

@@ -1,11 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { OfficeError } from '../../platform/errors/office-error.js';
 import { invalid } from '../../platform/http/input-validation.js';
+import { approvalsPending } from '../../tasks/approvals-pending.js';
 import { CommentDesk } from '../../tasks/comment-desk.service.js';
 import { TaskChanges } from '../../tasks/task-changes.service.js';
 import { TaskIntake } from '../../tasks/task-intake.service.js';
 import { maySubdivide } from '../domain/subtask-depth.js';
-import { RuntimeAction, type ActionCall, type ActionDeclaration } from '../runtime-action.js';
+import { RefusedWithEffect, RuntimeAction, type ActionCall, type ActionDeclaration } from '../runtime-action.js';
 import { CreateSubtaskBody, PostCommentBody, UpdateTaskStatusBody } from '../runtime.dto.js';
 import { NewSubtaskView, PostedCommentView, TaskStateView } from '../runtime.view.js';
 
@@ -56,10 +57,12 @@ export class UpdateTaskStatus extends RuntimeAction<UpdateTaskStatusBody, TaskSt
     super();
   }
 
-  override async perform({ tx, body, task, actor }: ActionCall<UpdateTaskStatusBody>): Promise<TaskStateView> {
+  override async perform({ tx, body, task, actor }: ActionCall<UpdateTaskStatusBody>): Promise<TaskStateView | RefusedWithEffect> {
     const { id, workspace_id: workspaceId } = task!;
     if (body.comment !== undefined) await this.comments.addTo(tx, task!, { body: body.comment }, actor);
-    await this.changes.apply(tx, workspaceId, id, { state: body.status }, actor);
+    const refusal = approvalsPending(await this.changes.apply(tx, workspaceId, id, { state: body.status }, actor));
+    // It is with its approvers instead, and stays there.
+    if (refusal !== null) return new RefusedWithEffect(refusal);
     const [now] = await tx.query<{ state: TaskStateView['state'] }>(`select state from tasks where workspace_id = $1 and id = $2`, [
       workspaceId,
       id,

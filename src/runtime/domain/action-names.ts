@@ -4,6 +4,8 @@ export const ACTION_NAMES = [
   'post_comment',
   'update_task_status',
   'create_subtask',
+  'step_complete',
+  'decide',
   'create_agent',
   'modify_agent',
   'unpause_agent',

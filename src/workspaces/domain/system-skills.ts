@@ -26,10 +26,13 @@ curl -sS "$OFFICE_API_URL/runtime/tasks/$OFFICE_TASK_ID/status" -H "Authorizatio
 | me | GET /runtime/me | who you are, your task, why you were woken, what you may do |
 | post_comment | POST /runtime/comments \`{task_id?, body}\` | say something; \`@handle\` wakes that agent |
 | update_task_status | POST /runtime/tasks/{task_id}/status \`{status, comment?}\` | in_progress, in_review, blocked, done, cancelled, todo |
+| step_complete | POST /runtime/tasks/{task_id}/step-complete \`{summary, handoff?, blockers?}\` | the step of your task is complete; counts when your turn ends well |
+| decide | POST /runtime/tasks/{task_id}/decisions \`{decision: approved or changes_requested, note?}\` | decide as a reviewer or approver |
 | list_skills | GET /runtime/skills | what there is to read up on |
 | delete_skill | DELETE /runtime/skills/{skill_id} | only if you may |
 
-When your work is ready to be looked at, move the task to \`in_review\`. When you are stuck, say on what in a comment and move it to
+When the step of your task is complete, say so with \`step_complete\` and end your turn: the task goes on by itself. Or move it to
+\`in_review\`. A task that still needs approval answers \`done\` with 409 \`approvals_pending\` and is with its approvers then. When you are stuck, say on what in a comment and move it to
 \`blocked\`. Your last message of a turn becomes a comment by itself if you posted none.
 
 Answers of 403 say in \`code\` what is missing (\`capability_denied\`, \`task_out_of_scope\`, \`workspace_out_of_scope\`): asking again
