@@ -6,7 +6,8 @@ import type { ClaimedRun } from '../runs/claim.js';
 import { LaunchKit, type LaunchKitContents } from '../runs/launch-kit.js';
 import { RunOwnership } from '../runs/run-ownership.service.js';
 import { SkillService } from '../workspaces/skill.service.js';
-import { writeSkills } from './skill-folder.js';
+import { AgentUsers } from '../workspaces/agent-users.service.js';
+import { writeSkillsAs } from './skill-writer.js';
 
 /** What a running agent reaches the office with. */
 @Injectable()
@@ -16,12 +17,14 @@ export class RunLaunchKit extends LaunchKit {
     private readonly address: OfficeAddress,
     private readonly skills: SkillService,
     private readonly ownership: RunOwnership,
+    private readonly users: AgentUsers,
   ) {
     super();
   }
 
   override async pack(run: ClaimedRun): Promise<LaunchKitContents> {
-    const problems = await writeSkills(run.folder, skillsFolderOf(run.adapter), await this.skills.whole(run.workspaceId));
+    const { identity } = await this.users.of(run.workspaceId);
+    const problems = await writeSkillsAs(identity, run.folder, skillsFolderOf(run.adapter), await this.skills.whole(run.workspaceId));
     // A turn can do without a skill; whoever wonders why it was not read finds the reason in the run's log.
     if (problems.length > 0) await this.ownership.note(run, 'skills.not_written', 'warn', { skills: problems });
     const token = this.tokens.mint(run);

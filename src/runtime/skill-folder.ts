@@ -3,7 +3,7 @@ import { lstat, mkdir, open, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { skillFile, type SystemSkill } from '../workspaces/domain/system-skills.js';
 
-type Skill = Pick<SystemSkill, 'slug' | 'description' | 'content'>;
+export type Skill = Pick<SystemSkill, 'slug' | 'description' | 'content'>;
 
 /** Says that a folder is ours, and keeps it out of commits. */
 const MARK = '# Written by Agent Office before every run.\n*\n';
@@ -32,6 +32,36 @@ export async function writeSkills(folder: string, below: string, skills: readonl
     if (!kept.has(name) && (await isOurs(path))) await rm(path, { recursive: true });
   }
   return problems;
+}
+
+/**
+ * Whether the folder holds just these skills of ours. Reads nothing that is not as long as it has to be: what an agent puts in
+ * their place must not hold us up.
+ */
+export async function holdsSkills(folder: string, below: string, skills: readonly Skill[]): Promise<boolean> {
+  const base = join(folder, below);
+  const is = async (slug: string, skill: Skill): Promise<boolean> =>
+    (await reads(join(base, slug, '.gitignore'), MARK)) && reads(join(base, slug, 'SKILL.md'), skillFile(skill));
+  for (const skill of skills) if (!(await is(skill.slug, skill))) return false;
+  const kept = new Set(skills.map(({ slug }) => slug));
+  const names = await readdir(base).catch(() => []);
+  for (const name of names) if (!kept.has(name) && (await reads(join(base, name, '.gitignore'), MARK))) return false;
+  return true;
+}
+
+async function reads(path: string, text: string): Promise<boolean> {
+  let file;
+  try {
+    file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  } catch {
+    return false;
+  }
+  try {
+    const found = await file.stat();
+    return found.isFile() && found.size === Buffer.byteLength(text) && (await file.readFile('utf8')) === text;
+  } finally {
+    await file.close();
+  }
 }
 
 async function writeSkill(path: string, skill: Skill): Promise<string | null> {

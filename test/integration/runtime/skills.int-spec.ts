@@ -1,4 +1,16 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -6,9 +18,14 @@ import { skillsFolderOf } from '../../../src/execution/adapters/skills-folder.js
 import { RUNTIME_ACTIONS } from '../../../src/runtime/all-actions.js';
 import { LaunchKit } from '../../../src/runs/launch-kit.js';
 import { writeSkills } from '../../../src/runtime/skill-folder.js';
+import { writeSkillsAs } from '../../../src/runtime/skill-writer.js';
+import { shutToOthers } from '../../../src/platform/state/work-dir.js';
 import { SYSTEM_SKILLS } from '../../../src/workspaces/domain/system-skills.js';
 import { SkillService } from '../../../src/workspaces/skill.service.js';
 import { RuntimeDesk } from '../../support/runtime-desk.js';
+
+/** As root only, and where the program lies in folders that others may pass. */
+const othersReach = (path: string): boolean => process.getuid?.() === 0 && shutToOthers(path) === null;
 
 const SKILL = { slug: 'doors', name: 'Doors', description: 'Use when a door\nsqueaks: "oil".', content: 'Oil it.\n' };
 
@@ -127,9 +144,9 @@ describe('the folder of skills', () => {
     ['codex', '.agents/skills'],
     ['gemini', '.gemini/skills'],
     ['copilot', '.github/skills'],
-    ['opencode', '.agents/skills'],
+    ['opencode', '.opencode/skills'],
     ['mock', '.office/skills'],
-    ['custom', '.office/skills'],
+    ['custom', '.agents/skills'],
   ])('of %s is where it looks', (adapter, path) => {
     expect(skillsFolderOf(adapter)).toBe(path);
   });
@@ -183,3 +200,43 @@ describe('the folder of skills', () => {
     expect(readdirSync(root)).toEqual([]);
   });
 });
+
+describe.runIf(othersReach(join(import.meta.dirname, '../../../dist/src/runtime/skill-writer.main.js')))(
+  'skills of a workspace with a user of its own',
+  () => {
+    const USER = { uid: 61_999, gid: 61_999 };
+    let root: string;
+    beforeEach(() => {
+      root = mkdtempSync(join(tmpdir(), 'office-skills-'));
+      chmodSync(root, 0o711);
+      mkdirSync(join(root, 'session'), { mode: 0o700 });
+      chownSync(join(root, 'session'), USER.uid, USER.gid);
+    });
+    afterEach(() => rmSync(root, { recursive: true }));
+    const write = (skills = [SKILL]) => writeSkillsAs(USER, join(root, 'session'), '.office/skills', skills);
+    const file = (): string => join(root, 'session', '.office', 'skills', 'doors', 'SKILL.md');
+
+    it('are that user’s, written again only when they are not as they should be, and taken away when they are no more', async () => {
+      expect(await write()).toEqual([]);
+      const first = statSync(file());
+      expect([first.uid, first.gid]).toEqual([USER.uid, USER.gid]);
+      expect(await write()).toEqual([]);
+      expect(statSync(file()).mtimeMs).toBe(first.mtimeMs);
+      writeFileSync(file(), 'something else');
+      expect(await write()).toEqual([]);
+      expect(readFileSync(file(), 'utf8')).toContain('Oil it.');
+      expect(await write([])).toEqual([]);
+      expect(existsSync(file())).toBe(false);
+    });
+
+    it('never reach a place that is not that user’s, however the way there is bent', async () => {
+      mkdirSync(join(root, 'root'), { mode: 0o755 });
+      symlinkSync(join(root, 'root'), join(root, 'session', '.office'));
+      expect(await write()).toEqual([{ path: '.office/skills', problem: 'a link is there instead of a folder' }]);
+      rmSync(join(root, 'session', '.office'));
+      mkdirSync(join(root, 'session', '.office'), { mode: 0o700 });
+      expect(await write()).toEqual([{ path: '.office/skills', problem: expect.stringMatching(/EACCES|Command failed/) }]);
+      expect(readdirSync(join(root, 'root'))).toEqual([]);
+    });
+  },
+);
