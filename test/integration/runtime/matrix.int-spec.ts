@@ -94,6 +94,8 @@ function refusalOf(action: ActionName, role: AgentRole, held: readonly Capabilit
   const { names } = SAMPLES[action];
   if (capability !== null && !held.includes(capability)) return 'capability_denied';
   if (names !== null && (target === 'elsewhere' || target === 'nowhere')) return 'workspace_out_of_scope';
+  // Nobody ends the step of another conversation, however far it reaches.
+  if (action === 'step_complete' && target === 'foreign') return 'task_out_of_scope';
   const reachesAll = role === 'ceo' && held.includes('assign_tasks');
   if (names === 'task' && target === 'foreign' && !reachesAll && !ONLY_MENTIONS.has(action)) return 'task_out_of_scope';
   if (names === 'memory' && target === 'foreign') return 'capability_denied';

@@ -98,7 +98,7 @@ export async function openClockedOffice(url: string, clock: Clock, env: Readonly
     .overrideProvider(AgentRuntime)
     .useValue(turns)
     .overrideProvider(AdapterRegistry)
-    .useValue({ installed: () => ['mock'] })
+    .useValue({ installed: () => ['mock'], inheritedCredentials: () => [] })
     .overrideProvider(Clock)
     .useValue(clock)
     .setLogger(loggerFor(settings))
