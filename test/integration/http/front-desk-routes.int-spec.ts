@@ -33,6 +33,9 @@ describe('the routes of the front desk', () => {
       "
       GET /api/v1/hosts | HostController.list | instance_admin
       GET /api/v1/me | PeopleController.me | person
+      DELETE /api/v1/skills/:id | SkillController.remove | workspace_admin of skills :id
+      GET /api/v1/skills/:id | SkillController.get | member of skills :id
+      PATCH /api/v1/skills/:id | SkillController.change | workspace_admin of skills :id
       DELETE /api/v1/tokens/:id | PeopleController.revokeToken | person
       POST /api/v1/users | PeopleController.createUser | instance_admin | idempotent
       POST /api/v1/users/:id/tokens | PeopleController.createToken | instance_admin | idempotent
@@ -47,6 +50,8 @@ describe('the routes of the front desk', () => {
       PUT /api/v1/workspaces/:ws/secrets/:name | WorkspaceController.putSecret | workspace_admin of workspaces :ws
       GET /api/v1/workspaces/:ws/settings | WorkspaceController.settings | member of workspaces :ws
       PATCH /api/v1/workspaces/:ws/settings | WorkspaceController.changeSettings | workspace_admin of workspaces :ws
+      GET /api/v1/workspaces/:ws/skills | SkillController.list | member of workspaces :ws
+      POST /api/v1/workspaces/:ws/skills | SkillController.create | workspace_admin of workspaces :ws | idempotent
       GET /health/live | ProbesController.live | public
       GET /health/ready | ProbesController.ready | public
       GET /metrics | ProbesController.expose | loopback_or_instance_admin
