@@ -4,7 +4,6 @@ import { ProcessSupervision } from '../execution/supervisor/process-supervision.
 import { Nudges } from '../platform/database/nudges.js';
 import { Clock } from '../platform/clock/clock.js';
 import type { ClaimedRun } from '../runs/claim.js';
-import { LaunchKit } from '../runs/launch-kit.js';
 import { RunOwnership } from '../runs/run-ownership.service.js';
 import type { Result, Settled } from '../settlement/domain/ending.js';
 import { SettlementService } from '../settlement/settlement.service.js';
