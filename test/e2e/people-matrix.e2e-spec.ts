@@ -91,8 +91,18 @@ describe('the routes for people', () => {
     const { id: agents } = await must(`POST /workspaces/${workspaces}/agents`, { name: 'Ada', role: 'worker', adapter: 'mock' });
     const { id: tasks } = await must(`POST /workspaces/${workspaces}/tasks`, { title: 'Door' });
     const { id: skills } = await must(`POST /workspaces/${workspaces}/skills`, { slug: 's', name: 's', description: 's', content: 's' });
-    const [runs, sessions, approvals] = [newId(), newId(), newId()];
+    const { id: projects } = await must(`POST /workspaces/${workspaces}/projects`, { name: 'House' });
+    const [runs, sessions, approvals, repositories] = [newId(), newId(), newId(), newId()];
     const db = app.get(DataSource);
+    const [{ id: workflows }] = await db.query<[{ id: string }]>(`select id from workflows where workspace_id = $1`, [workspaces]);
+    await db.query(
+      `with h as (
+         insert into hosts (id, boot_id, name, max_executions) values ($2, gen_random_uuid(), 'den', 1) returning id
+       ), r as (
+         insert into repositories (id, workspace_id, host_id, name, path) select $2, $1, id, 'doors', '/nowhere' from h returning id, host_id
+       ) insert into task_folders (task_id, workspace_id, host_id, path, repository_id) select $3, $1, host_id, '/nowhere/task', id from r`,
+      [workspaces, repositories, tasks],
+    );
     await db.query(
       `insert into task_sessions (id, workspace_id, agent_id, task_id, state, adapter) values ($1, $2, $3, $4, 'IDLE', 'mock')`,
       [sessions, workspaces, agents, tasks],
@@ -107,7 +117,19 @@ describe('the routes for people', () => {
       agents,
       runs,
     ]);
-    return { workspaces: workspaces!, agents: agents!, tasks: tasks!, skills: skills!, runs, sessions, approvals };
+    return {
+      workspaces: workspaces!,
+      agents: agents!,
+      tasks: tasks!,
+      skills: skills!,
+      projects: projects!,
+      workflows,
+      worktrees: tasks!,
+      repositories,
+      runs,
+      sessions,
+      approvals,
+    };
   }
 
   /** Contract 12 and the wire document, said once more. Null: the door lets them through. */
@@ -143,7 +165,9 @@ describe('the routes for people', () => {
           spent = expected === null && route.method !== 'GET';
           const body = route.method === 'GET' || route.method === 'DELETE' ? undefined : {};
           const { status, text } = await ask(`${route.method} ${urlOf(route, place)}`, tokens.get(`${who} ${scope}`), body);
-          const isRight = expected === null ? status < 500 && status !== 401 && (status !== 403 || isOwn(route)) : status === expected;
+          // A server that has no host yet has nothing to drain, and says so.
+          const passed = (status < 500 || text.includes('office_not_open')) && status !== 401 && (status !== 403 || isOwn(route));
+          const isRight = expected === null ? passed : status === expected;
           if (!isRight)
             wrong.push(
               `${route.method} ${route.path} (${route.access}) as ${who} with ${scope}: ${status} ${text.slice(0, 200)}, expected ${expected ?? 'to pass'}`,

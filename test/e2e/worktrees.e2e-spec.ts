@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { chown, mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { aFolder, aProgram, aRepository, commitIn, git } from '../support/git-folder.js';
@@ -19,7 +19,11 @@ interface Run {
 async function anOffice(env: Record<string, string> = {}): Promise<{ server: RealServer; root: string; workspaceId: string }> {
   const root = await aFolder('e2e-repositories');
   endings.push(root.remove);
-  const server = await RealServer.start({ env: { OFFICE_REPOSITORY_ROOTS: root.path, ...env } });
+  // Behind a folder of somebody else's agents are the office's own user, whose repositories these are; `own-user` has the others.
+  const shut = join(root.path, 'shut');
+  await mkdir(shut, { mode: 0o700 });
+  if (process.getuid?.() === 0) await chown(shut, 65_534, 65_534);
+  const server = await RealServer.start({ env: { OFFICE_REPOSITORY_ROOTS: root.path, OFFICE_WORK_DIR: join(shut, 'work'), ...env } });
   endings.push(() => server.dispose());
   const { id: workspaceId } = await server.must<{ id: string }>('POST /workspaces', { name: 'Acme', task_prefix: 'OFF' });
   return { server, root: root.path, workspaceId };

@@ -141,8 +141,13 @@ describe(`a backup of an office, seed ${SEED}`, () => {
       server = await RealServer.start({
         databaseUrl: url,
         home,
-        // Its agents keep their conversations in their home.
-        env: { OFFICE_ADMIN_TOKEN: FLEET_TOKEN, OFFICE_LEASE_SEC: String(LEASE_SEC), HOME: fleet.servers[0]!.home },
+        // Its agents keep their conversations in their home: the host's own, or one below its work dir.
+        env: {
+          OFFICE_ADMIN_TOKEN: FLEET_TOKEN,
+          OFFICE_LEASE_SEC: String(LEASE_SEC),
+          OFFICE_WORK_DIR: fleet.servers[0]!.workDir,
+          HOME: fleet.servers[0]!.home,
+        },
       });
       expect((await server.must<{ items: { name: string }[] }>(`GET /workspaces/${staff.workspaces[0]!}/secrets`)).items).toMatchObject([
         { name: 'KEY' },

@@ -116,6 +116,11 @@ describe('24 hours of a server alone', () => {
     offices.push(office);
     const stepping = setInterval(() => clock.advance(100), 10);
     const [working, retrying, cooling] = await furnished(office);
+    await waitFor(
+      async () => (await db.query(`select from task_sessions where state = 'RUNNING'`)).rowCount === 1,
+      20_000,
+      'the turn that runs to be written down',
+    );
     clearInterval(stepping);
     const before = await eventsOf();
 
