@@ -7,6 +7,7 @@ import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { OfficeError, type OfficeErrorCode } from '../platform/errors/office-error.js';
 import { appendRunEvent, noteRun } from '../runs/run-notes.js';
 import { RunFence } from './run-fence.js';
+import { RunSecrets } from '../transcript/run-secrets.service.js';
 import { actorOf, RefusedWithEffect, type ActionClass, type RuntimeAction } from './runtime-action.js';
 
 /** A request that has passed every guard, with a body that has passed its validation. */
@@ -33,17 +34,20 @@ export class RuntimeActions {
     private readonly commands: IdempotentCommands,
     private readonly unitOfWork: UnitOfWork,
     private readonly fence: RunFence,
+    private readonly secrets: RunSecrets,
   ) {}
 
   async perform(action: ActionClass, { run, body, fields, idempotency }: AdmittedCall): Promise<object> {
     const { declared } = action;
     const doer = this.doerOf(action);
+    // What nobody is to read is kept nowhere, whoever says it (contract 11a).
+    const said = this.secrets.of(run).maskJson(body) as object;
     const changed = referencesOf(declared.names, fields, run).find(({ changes }) => changes)?.id ?? null;
     const kept = await this.commands.once<Kept>({ idempotency }, run.workspaceId, async (tx) => {
       const task = await this.fence.hold(tx, run, changed);
       let target = targetOf(declared.names, fields, run);
       const about = (type: string, id: string): void => void (target = { type, id });
-      const done = await doer.perform({ tx, run, actor: actorOf(run), body, params: fields, task, about });
+      const done = await doer.perform({ tx, run, actor: actorOf(run), body: said, params: fields, task, about });
       const told = { action: declared.action, target_type: target.type, target_id: target.id };
       if (done instanceof RefusedWithEffect) {
         const { code, facts } = done.error;

@@ -6,6 +6,7 @@ import { LaunchKit } from '../runs/launch-kit.js';
 import { RunModule } from '../runs/run.module.js';
 import { SessionModule } from '../sessions/session.module.js';
 import { TaskModule } from '../tasks/task.module.js';
+import { TranscriptModule } from '../transcript/transcript.module.js';
 import { WorkspaceModule } from '../workspaces/workspace.module.js';
 import { RUNTIME_ACTIONS } from './all-actions.js';
 import { ApprovalController } from './approval.controller.js';
@@ -23,7 +24,7 @@ import { runtimeController } from './runtime.controller.js';
 /** What agents may ask for, over REST and MCP, and what people grant them. Global because it fills a port of the scheduler's. */
 @Global()
 @Module({
-  imports: [AccessModule, AgentModule, InboxModule, RunModule, SessionModule, TaskModule, WorkspaceModule],
+  imports: [AccessModule, AgentModule, InboxModule, RunModule, SessionModule, TaskModule, TranscriptModule, WorkspaceModule],
   controllers: [ApprovalController, McpController, runtimeController(RUNTIME_ACTIONS)],
   providers: [
     ApprovalDesk,

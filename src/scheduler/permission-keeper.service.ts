@@ -6,6 +6,7 @@ import { Clock } from '../platform/clock/clock.js';
 import { Nudges } from '../platform/database/nudges.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import type { ClaimedRun } from '../runs/claim.js';
+import { RunSecrets } from '../transcript/run-secrets.service.js';
 import { Persistence } from './persistence.js';
 
 /** Contract 12: then it is denied. */
@@ -47,6 +48,7 @@ export class PermissionKeeper {
     private readonly requests: PermissionRequests,
     private readonly unitOfWork: UnitOfWork,
     private readonly persistence: Persistence,
+    private readonly secrets: RunSecrets,
     private readonly clock: Clock,
     nudges: Nudges,
   ) {
@@ -66,10 +68,11 @@ export class PermissionKeeper {
   }
 
   private ask(run: ClaimedRun, { requestId, about }: Asked): void {
+    const shown = this.secrets.of(run).maskJson(about) as Asked['about'];
     const waiting: Waiting = { run, opened: Promise.resolve() };
     this.waiting.set(requestId, waiting);
     waiting.opened = this.persistence
-      .untilHeard(() => this.unitOfWork.run(run.workspaceId, (tx) => this.requests.open(tx, run, { requestId, ...about }, WAIT_SEC)))
+      .untilHeard(() => this.unitOfWork.run(run.workspaceId, (tx) => this.requests.open(tx, run, { requestId, ...shown }, WAIT_SEC)))
       .then(
         (opened) => {
           if (opened === 'opened') this.pollSoon();

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { RunSecrets } from '../../../src/transcript/run-secrets.service.js';
 import { RuntimeDesk } from '../../support/runtime-desk.js';
 
 let desk: RuntimeDesk;
@@ -63,6 +64,16 @@ describe('a comment', () => {
       },
     ]);
     expect(await ada.lastLogged()).toEqual(['runtime.action', { action: 'post_comment', target_type: 'task', target_id: ada.run.taskId }]);
+  });
+
+  it('never keeps a secret that its run was given', async () => {
+    const ada = await desk.worker();
+    const secrets = desk.office.app.app.get(RunSecrets, { strict: false });
+    secrets.hold(ada.run, [{ name: 'KEY', value: 'correct horse battery' }]);
+    await ada.must('POST /comments', { body: 'I was given correct horse battery.' });
+    secrets.release(ada.run);
+    const { items } = await desk.office.must<{ items: unknown[] }>(`GET /tasks/${ada.run.taskId}/comments`);
+    expect(items).toMatchObject([{ body: 'I was given [secret:KEY].' }]);
   });
 
   it('never wakes whoever said it, but whom it mentions', async () => {
