@@ -117,6 +117,8 @@ export function databaseOptions(url: string, { poolSize = 20, statementTimeoutMs
     connectTimeoutMS: 5_000,
     extra: {
       keepAlive: true,
+      // A statement is sent when it is asked for, whether or not the one before has been answered (unit-of-work.ts).
+      pipeline: true,
       idleTimeoutMillis: 30_000,
       // For a database that vanished without a word, when PostgreSQL cannot keep its own timeout.
       query_timeout: statementTimeoutMs === 0 ? 0 : statementTimeoutMs + 5_000,

@@ -7,18 +7,12 @@ import { storableJson } from '../platform/text/storable.js';
  */
 export async function noteRun(tx: Tx, runId: string, eventType: string, level: 'info' | 'warn' | 'error', payload: object): Promise<void> {
   await tx.query(`select id from runs where workspace_id = $1 and id = $2 for no key update`, [tx.workspaceId, runId]);
-  await appendRunEvent(tx, runId, eventType, level, payload);
+  appendRunEvent(tx, runId, eventType, level, payload);
 }
 
-/** The same, for whoever holds the run's row already. */
-export async function appendRunEvent(
-  tx: Tx,
-  runId: string,
-  eventType: string,
-  level: 'info' | 'warn' | 'error',
-  payload: object,
-): Promise<void> {
-  await tx.prepared(
+/** The same, for whoever holds the run's row already. Written with the commit. */
+export function appendRunEvent(tx: Tx, runId: string, eventType: string, level: 'info' | 'warn' | 'error', payload: object): void {
+  tx.last(
     `insert into office_run_events (run_id, seq, workspace_id, event_type, level, payload)
      select $2, coalesce(max(seq), 0) + 1, $1, $3, $4, $5 from office_run_events where run_id = $2`,
     [tx.workspaceId, runId, eventType, level, storableJson(payload)],

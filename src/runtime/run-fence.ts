@@ -24,7 +24,7 @@ export class RunFence {
   /** Answers the task that is going to be changed, locked; null for none. Refuses a run that has ended or is being stopped. */
   async hold(tx: Tx, run: RunIdentity, taskId: string | null): Promise<LockedTask | null> {
     const taskIds = taskId === null ? [] : run.taskId === null ? [taskId] : [taskId, run.taskId];
-    const [held] = await tx.prepared<{ task: LockedTask | null }>(HOLD, [run.workspaceId, taskIds, run.runId, run.generation, taskId]);
+    const [held] = await tx.openWith<{ task: LockedTask | null }>(HOLD, [run.workspaceId, taskIds, run.runId, run.generation, taskId]);
     if (held === undefined) throw new OfficeError('invalid_runtime_token');
     if (taskId !== null && held.task === null) throw new OfficeError('not_found', { what: 'task', id: taskId });
     return held.task;

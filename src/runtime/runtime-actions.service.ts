@@ -51,12 +51,10 @@ export class RuntimeActions {
       const told = { action: declared.action, target_type: target.type, target_id: target.id };
       if (done instanceof RefusedWithEffect) {
         const { code, facts } = done.error;
-        await appendRunEvent(tx, run.runId, 'runtime.denied', 'warn', { ...told, error: code });
-        tx.nudge('run_events');
+        appendRunEvent(tx, run.runId, 'runtime.denied', 'warn', { ...told, error: code });
         return { refused: { code, facts } };
       }
-      await appendRunEvent(tx, run.runId, 'runtime.action', 'info', told);
-      tx.nudge('run_events');
+      appendRunEvent(tx, run.runId, 'runtime.action', 'info', told);
       return { view: done };
     });
     if ('view' in kept) return kept.view;

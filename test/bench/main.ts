@@ -9,6 +9,7 @@ import { databaseOptions } from '../../src/database-options.js';
 import { SystemClock } from '../../src/platform/clock/system-clock.js';
 import { EmbeddedPostgres } from '../../src/platform/database/embedded/embedded-postgres.js';
 import { claimBench } from './claim.bench.js';
+import { classifyBench } from './classify.bench.js';
 import { ratioOf, table, type Bench, type BenchPlace, type Figure } from './figures.js';
 import { inboxBench } from './inbox.bench.js';
 import { queueBench } from './queue.bench.js';
@@ -32,6 +33,7 @@ const BENCHES: readonly Bench[] = [
   transcriptBench,
   worktreeBench,
   runtimeBench,
+  classifyBench,
   watchdogBench,
   scaleBench,
 ];

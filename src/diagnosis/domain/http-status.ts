@@ -1,4 +1,4 @@
-import { WORD, type PlainText } from './plain-text.js';
+import { readable, WORD, type PlainText } from './plain-text.js';
 
 /** What stands before a number that is a status, not a line, a duration or a count. */
 const LEADS: ReadonlySet<string> = new Set([
@@ -39,13 +39,14 @@ const TIES: ReadonlySet<number> = codesOf('.,#$-/%@+');
 const BETWEEN: ReadonlySet<number> = codesOf(' :=([<>|');
 
 /** The HTTP statuses (400 to 599) that a text states as such: whole numbers, and only where a status stands. */
-export function statusesIn({ codes, length, numbers }: PlainText): Set<number> {
+export function statusesIn(text: PlainText): Set<number> {
+  const { codes, length, numbers } = text;
   const found = new Set<number>();
   for (const at of numbers) {
     const first = codes[at]! - 0x30;
     if ((first !== 4 && first !== 5) || at + 2 >= length || !isDigit(codes[at + 1]) || !isDigit(codes[at + 2])) continue;
     if (!standsAlone(codes, length, at)) continue;
-    if (isLed(codes, at) || opensText(codes, length, at)) found.add(first * 100 + (codes[at + 1]! - 0x30) * 10 + codes[at + 2]! - 0x30);
+    if (isLed(text, at) || opensText(codes, length, at)) found.add(first * 100 + (codes[at + 1]! - 0x30) * 10 + codes[at + 2]! - 0x30);
   }
   return found;
 }
@@ -58,13 +59,14 @@ function standsAlone(codes: Uint16Array, length: number, at: number): boolean {
   return !((after === POINT || after === COMMA) && at + 4 < length && isDigit(codes[at + 4]));
 }
 
-function isLed(codes: Uint16Array, at: number): boolean {
+function isLed(text: PlainText, at: number): boolean {
+  const { codes } = text;
   let end = at;
   while (end > 0 && at - end < 4 && BETWEEN.has(codes[end - 1]!)) end--;
   if (end === at) return false;
   let start = end;
   while (start > 0 && end - start <= LEAD_LENGTH && isNameLike(codes[start - 1]!)) start--;
-  return LEADS.has(String.fromCharCode(...codes.subarray(start, end)));
+  return LEADS.has(readable(text, start, end));
 }
 
 const isNameLike = (code: number): boolean => WORD[code] === 1 || code === 0x2f || code === 0x2e || code === 0x2d;

@@ -100,7 +100,9 @@ function afterBackslashes(codes: Uint16Array, from: number): number {
 
 /** Back to a string; for people and for the few places that read numbers out of a bounded part of it. */
 export function readable({ codes, length }: Pick<PlainText, 'codes' | 'length'>, from = 0, to = length): string {
-  return String.fromCharCode(...codes.subarray(Math.max(0, from), Math.min(length, to)));
+  const begin = Math.max(0, from);
+  const units = Math.max(0, Math.min(length, to) - begin);
+  return Buffer.from(codes.buffer, codes.byteOffset + begin * 2, units * 2).toString('utf16le');
 }
 
 function hex4(codes: Uint16Array, at: number): number {

@@ -35,7 +35,8 @@ export async function restoreBackup(options: DataSourceOptions, path: string): P
   // Errors of the file arrive where its bytes are read.
   source.on('error', (error) => gunzip.destroy(error));
   const reader = new BackupReader(source.pipe(gunzip));
-  const dataSource = new DataSource(options);
+  // COPY wants a connection on which nothing else is on its way.
+  const dataSource = new DataSource({ ...options, extra: { ...options.extra, pipeline: false } } as DataSourceOptions);
   try {
     const header = await reader.header();
     assertSameSchema(header, options);

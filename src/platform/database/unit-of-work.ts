@@ -1,12 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import type { ClientBase } from 'pg';
+import type { Writable } from 'node:stream';
 import { DataSource, QueryFailedError, type QueryRunner } from 'typeorm';
 import { Clock } from '../clock/clock.js';
 import { Nudges } from './nudges.js';
 import { storableJson } from '../text/storable.js';
 import { isRetryable, isUnavailable } from './sqlstate.js';
 import { prepared } from './prepared.js';
-import { Tx } from './tx.js';
+import { Tx, type Statement } from './tx.js';
 
 const ATTEMPTS = 4;
 
@@ -32,15 +33,17 @@ class HalfDone extends Error {
   }
 }
 
-/** Gapless and in commit order: the counter row is locked from here to the commit, so this must be the last statement (contract 11). */
+/**
+ * Gapless and in commit order: the counter row is locked from here to the commit, so this must be the last statement (contract 11).
+ * Where a workspace has no counter the number is null, which the table refuses: nobody reads the answer before the commit is sent.
+ */
 const APPEND_EVENTS = `
   with counter as (
     update office_event_counters set last_seq = last_seq + $2 where workspace_id = $1 returning last_seq
   )
   insert into office_events (workspace_id, seq, action, payload)
-  select $1, counter.last_seq - $2 + told.place, told.action, told.payload
-    from counter, unnest($3::text[], $4::jsonb[]) with ordinality as told(action, payload, place)
-  returning seq`;
+  select $1, (select last_seq from counter) - $2 + told.place, told.action, told.payload
+    from unnest($3::text[], $4::jsonb[]) with ordinality as told(action, payload, place)`;
 
 /**
  * Opens transactions. The work may run more than once (on a deadlock or a serialization failure), so it must do
@@ -78,17 +81,18 @@ export class UnitOfWork {
   private async attempt<T>(workspaceId: string | null, work: (tx: Tx) => Promise<T>): Promise<T> {
     const [result, tx] = await this.retrying(() =>
       this.onConnection(async (runner) => {
-        await send(runner, BEGIN);
+        const client = await wireOf(runner);
+        inOneWrite(client);
+        const begun = send(client, BEGIN);
         try {
-          const tx = new Tx(runner.manager, workspaceId);
+          const tx = new Tx(runner.manager, workspaceId, begun);
           const result = await work(tx);
-          await append(tx);
-          await send(runner, 'commit');
+          await begun;
+          await close(tx, await wireOf(runner));
           return [result, tx] as const;
         } catch (error) {
           // Where nobody answers any more there is nobody to tell.
-          if (!isUnavailable(error))
-            await send(runner, 'rollback').catch((failure: unknown) => Promise.reject(new HalfDone(error, failure)));
+          if (!isUnavailable(error)) await rollBack(runner).catch((failure: unknown) => Promise.reject(new HalfDone(error, failure)));
           throw error;
         }
       }),
@@ -128,17 +132,42 @@ export class UnitOfWork {
   }
 }
 
-async function append(tx: Tx): Promise<void> {
-  if (tx.events.length === 0) return;
-  const actions = tx.events.map(({ action }) => action);
-  const payloads = tx.events.map(({ payload }) => storableJson(payload));
-  const appended = await tx.prepared(APPEND_EVENTS, [tx.workspaceId, tx.events.length, actions, payloads]);
-  if (appended.length !== tx.events.length) throw new Error('the workspace has no event counter');
-  tx.nudge('events');
+/** The socket of a connection, which its types do not tell of. */
+type Wire = ClientBase & { readonly connection: { readonly stream: Writable } };
+
+const wireOf = async (runner: QueryRunner): Promise<Wire> => (await runner.connect()) as Wire;
+
+/** What is asked of the connection until this turn of the event loop ends goes out in one write: a write costs more than most statements do. */
+function inOneWrite({ connection: { stream } }: Wire): void {
+  stream.cork();
+  process.nextTick(() => stream.uncork());
 }
 
+/**
+ * All that is left to write and the commit, in one trip. Where one of them fails PostgreSQL makes a rollback of the commit behind
+ * it, so nothing has to be waited for before it is sent.
+ */
+async function close(tx: Tx, client: Wire): Promise<void> {
+  inOneWrite(client);
+  const left = [...tx.closing, ...eventsOf(tx)].map(({ sql, parameters }) => prepared(client, sql, parameters));
+  const outcomes = await Promise.allSettled([...left, send(client, 'commit')]);
+  for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
+  const [committed] = outcomes.slice(-1) as [PromiseFulfilledResult<{ readonly command: string }>];
+  if (committed.value.command !== 'COMMIT')
+    throw new Error('a statement of the transaction had failed, and its work went on as if it had not');
+}
+
+function eventsOf(tx: Tx): Statement[] {
+  if (tx.events.length === 0) return [];
+  const actions = tx.events.map(({ action }) => action);
+  const payloads = tx.events.map(({ payload }) => storableJson(payload));
+  tx.nudge('events');
+  return [{ sql: APPEND_EVENTS, parameters: [tx.workspaceId, tx.events.length, actions, payloads] }];
+}
+
+const rollBack = async (runner: QueryRunner): Promise<unknown> => send(await wireOf(runner), 'rollback');
+
 /** A statement, or several, of the transaction's frame. TypeORM's own would take a trip for each. */
-async function send(runner: QueryRunner, sql: string): Promise<void> {
-  const client = (await runner.connect()) as ClientBase;
-  await client.query(sql).catch((error: unknown) => Promise.reject(new QueryFailedError(sql, undefined, error as Error)));
+async function send(client: ClientBase, sql: string): Promise<{ readonly command: string }> {
+  return client.query(sql).catch((error: unknown) => Promise.reject(new QueryFailedError(sql, undefined, error as Error)));
 }

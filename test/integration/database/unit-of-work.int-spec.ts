@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { newId } from '../../../src/platform/ids.js';
 import { brokenConstraint, isUnavailable } from '../../../src/platform/database/sqlstate.js';
-import type { Tx } from '../../../src/platform/database/tx.js';
+import { Tx } from '../../../src/platform/database/tx.js';
 import { openOfficeDb, type OfficeDb } from '../../support/office-db.js';
 
 let office: OfficeDb;
@@ -62,6 +62,66 @@ describe('the unit of work', () => {
       const unit = events[place]!.task.split(' ')[0];
       expect([events[place]!.task, events[place + 1]!.task]).toEqual([`${unit} first`, `${unit} second`]);
     }
+  });
+
+  it('writes what goes with the commit in the order in which it was said, before the events, or not at all', async () => {
+    const rename = `update workspaces set name = name || $2 where id = $1`;
+    await office.unitOfWork.run(workspaceId, async (tx) => {
+      tx.last(rename, [workspaceId, '1']);
+      tx.last(rename, [workspaceId, '2']);
+      emitTask(tx, 'told');
+      await tx.query(rename, [workspaceId, '0']);
+    });
+    const name = async (): Promise<unknown> => office.dataSource.query('select name from workspaces where id = $1', [workspaceId]);
+    expect([await name(), await told()]).toEqual([[{ name: 'w012' }], [{ seq: 1, task: 'told' }]]);
+
+    const broken = office.unitOfWork.run(workspaceId, async (tx) => {
+      await tx.query(rename, [workspaceId, 'x']);
+      tx.last('insert into office_event_counters (workspace_id) values ($1)', [workspaceId]);
+      emitTask(tx, 'never');
+    });
+    await expect(broken).rejects.toSatisfy((error) => brokenConstraint(error) === 'office_event_counters_pkey');
+    expect([await name(), await told()]).toEqual([[{ name: 'w012' }], [{ seq: 1, task: 'told' }]]);
+    expect(await office.unitOfWork.run(workspaceId, (tx) => tx.query('select 1 as one'))).toEqual([{ one: 1 }]);
+  });
+
+  it('commits nothing of a workspace that cannot number its events', async () => {
+    await office.dataSource.query('delete from office_event_counters where workspace_id = $1', [workspaceId]);
+    const broken = office.unitOfWork.run(workspaceId, async (tx) => {
+      await tx.query(`update workspaces set name = 'lost' where id = $1`, [workspaceId]);
+      emitTask(tx, 'never');
+    });
+    await expect(broken).rejects.toThrow('seq');
+    expect(await office.dataSource.query('select name from workspaces where id = $1', [workspaceId])).toEqual([{ name: 'w' }]);
+  });
+
+  it('does not take a rollback for a commit, when the work kept quiet about a statement that had failed', async () => {
+    const careless = office.unitOfWork.run(workspaceId, async (tx) => {
+      await tx.query(`update workspaces set name = 'lost' where id = $1`, [workspaceId]);
+      await tx.query('select 1 / 0').catch(() => undefined);
+    });
+    await expect(careless).rejects.toThrow('as if it had not');
+    expect(await office.dataSource.query('select name from workspaces where id = $1', [workspaceId])).toEqual([{ name: 'w' }]);
+  });
+
+  it('opens with a statement that sees what is committed, and locks it', async () => {
+    const blocked = await office.unitOfWork.run(workspaceId, async (tx) => {
+      const found = await tx.openWith<{ name: string }>('select name from workspaces where id = $1 for no key update', [workspaceId]);
+      expect(found).toEqual([{ name: 'w' }]);
+      return office.dataSource.query('select from workspaces where id = $1 for no key update skip locked', [workspaceId]);
+    });
+    expect(blocked).toEqual([]);
+  });
+
+  it('writes nothing before it is known that the transaction is open', async () => {
+    const runner = office.dataSource.createQueryRunner();
+    const unopened = new Tx(runner.manager, workspaceId, Promise.reject(new Error('no transaction')));
+    const insert = 'insert into workspaces (id, name, task_prefix) values ($1, $2, $3)';
+    await expect(unopened.query(insert, [newId(), 'astray', 'A'])).rejects.toThrow('no transaction');
+    await expect(unopened.prepared(insert, [newId(), 'astray', 'A'])).rejects.toThrow('no transaction');
+    await expect(unopened.openWith('select 1')).rejects.toThrow('no transaction');
+    await runner.release();
+    expect(await office.dataSource.query(`select from workspaces where name = 'astray'`)).toEqual([]);
   });
 
   it('nudges after the commit, when others can see what it is about, and not at all without one', async () => {
