@@ -97,19 +97,15 @@ export function classify(provider: string, payload: string, nowMs: number): Diag
 
 function judge(family: Family | null, payload: string, nowMs: number): Diagnosis {
   const reading = read(payload, nowMs);
-  const matches = matching(reading).filter((one) => concerns(one, family));
-  const best = (transient: boolean): Compiled | null =>
-    matches.reduce<Compiled | null>((top, one) => (one.transient === transient && (top === null || one.rank > top.rank) ? one : top), null);
-  const worst = best(false);
-  const passing = best(true);
+  const matches = matching(reading, family);
+  const passing = strongest(matches, ({ transient }) => transient);
+  const worst = strongest(matches, ({ transient }) => !transient);
   // A 429 by itself says that there is a limit, not which: nothing against a row that knows, all against one that does not.
   const knowsLimit = passing !== null && (passing.signature.code === 'rate_limit' || passing.signature.when.despiteLimit === true);
-  const against = matches
-    .filter((one) => !one.transient && !(knowsLimit && isBareLimit(one)))
-    .reduce<Compiled | null>((top, one) => (top === null || one.rank > top.rank ? one : top), null);
+  const against = knowsLimit ? strongest(matches, (one) => !one.transient && !isBareLimit(one)) : worst;
   const others = matches.map(({ signature }) => signature.id);
   if (passing !== null && against === null) {
-    const word = passing.signature.confidence === 'exact' ? undefined : lasting.find((phrase) => reading.found.has(phrase));
+    const word = passing.signature.confidence === 'exact' ? undefined : reading.found.firstOf(lasting);
     if (word === undefined) return verdict(passing, reading, others, 'nothing speaks against it');
     return closed('neutral.lasting-word', reading, others, `"${finder.nameOf(word)}" speaks against ${passing.signature.id}`);
   }
@@ -124,6 +120,13 @@ function judge(family: Family | null, payload: string, nowMs: number): Diagnosis
   return closed('neutral.unknown', reading, others, 'no row matched');
 }
 
+/** The first of the highest rank. */
+function strongest(matches: readonly Compiled[], counts: (one: Compiled) => boolean): Compiled | null {
+  let top: Compiled | null = null;
+  for (const one of matches) if (counts(one) && (top === null || one.rank > top.rank)) top = one;
+  return top;
+}
+
 function read(payload: string, nowMs: number): Reading {
   const text = plainText(payload);
   const found = finder.search(text);
@@ -132,23 +135,28 @@ function read(payload: string, nowMs: number): Reading {
   return { text, found, statuses: statusesIn(text), reset, near };
 }
 
-/** The rows that hold, in the order of the catalogue. Only those are looked at of which some phrase or status occurs. */
-function matching(reading: Reading): Compiled[] {
-  const candidates = new Set<number>();
-  for (const phrase of reading.found.phrases) for (const row of rowsOfPhrase[phrase]!) candidates.add(row);
-  for (const status of reading.statuses) for (const row of rowsOfStatus.get(status) ?? []) candidates.add(row);
-  return [...candidates]
-    .sort((a, b) => a - b)
-    .map((row) => rows[row]!)
-    .filter((row) => holds(row, reading));
+/** The rows that hold for a family, in the order of the catalogue. Only those are looked at of which some phrase or status occurs. */
+function matching(reading: Reading, family: Family | null): Compiled[] {
+  candidates.fill(0);
+  for (const phrase of reading.found.phrases) for (const row of rowsOfPhrase[phrase]!) candidates[row] = 1;
+  for (const status of reading.statuses) for (const row of rowsOfStatus.get(status) ?? []) candidates[row] = 1;
+  const matches: Compiled[] = [];
+  for (let place = candidates.indexOf(1); place !== -1; place = candidates.indexOf(1, place + 1)) {
+    const row = rows[place]!;
+    if (concerns(row, family) && holds(row, reading)) matches.push(row);
+  }
+  return matches;
 }
+
+/** One for all: nobody reads it after `matching` has answered. */
+const candidates = new Uint8Array(rows.length);
 
 function holds({ signature, any, all, none, status }: Compiled, { text, found, statuses, near }: Reading): boolean {
   if (signature.when.bare === true && !saysOnlyStatus(text)) return false;
-  const occurs = (phrase: number): boolean => found.has(phrase);
-  if (any.length > 0 && !any.some(occurs)) return false;
+  if (any.length > 0 && !found.hasOne(any)) return false;
   if (status.length > 0 && !status.some((code) => statuses.has(code))) return false;
-  if (!all.every((one) => one.some(occurs)) || none.some(occurs)) return false;
+  for (const one of all) if (!found.hasOne(one)) return false;
+  if (found.hasOne(none)) return false;
   switch (signature.when.ends) {
     case 'near':
       return near === true;

@@ -4,7 +4,9 @@ import { plainText, readable, WORD, type PlainText } from './plain-text.js';
 export interface Found {
   /** In no order, each once. */
   readonly phrases: readonly number[];
-  has(phrase: number): boolean;
+  hasOne(phrases: readonly number[]): boolean;
+  /** The first of these that occurs. */
+  firstOf(phrases: readonly number[]): number | undefined;
   /** The index after the last occurrence; -1 for a phrase that does not occur. */
   endOf(phrase: number): number;
 }
@@ -14,6 +16,8 @@ interface Phrase {
   /** Must not begin, or end, inside a word. `*` at that end of the phrase lifts it. */
   readonly left: boolean;
   readonly right: boolean;
+  /** Has letters that share a column with others, and so must be compared with what was found. */
+  readonly blurred: boolean;
 }
 
 /**
@@ -36,7 +40,13 @@ export class PhraseFinder {
     const plain = plainText(pattern.slice(left ? 0 : 1, right ? undefined : -1));
     if (plain.length === 0) throw new Error('an empty phrase is everywhere');
     const codes = [...plain.codes.subarray(0, plain.length)];
-    const id = this.phrases.push({ codes, left: left && WORD[codes[0]!] === 1, right: right && WORD[codes.at(-1)!] === 1 }) - 1;
+    const id =
+      this.phrases.push({
+        codes,
+        left: left && WORD[codes[0]!] === 1,
+        right: right && WORD[codes.at(-1)!] === 1,
+        blurred: codes.some((code) => code >= 0x80),
+      }) - 1;
     this.ids.set(pattern, id);
     return id;
   }
@@ -57,34 +67,69 @@ export class PhraseFinder {
       this.built = build(this.phrases);
       this.desk.ends = new Int32Array(this.phrases.length).fill(-1);
     }
-    const { columns, shift, next, quiet, output, twin, link } = this.built;
+    const { columns, next, quiet, output, twin, link, lefts, rights, blurred } = this.built;
     const { ends, present } = this.desk;
     for (const id of present) ends[id] = -1;
     present.length = 0;
     const { codes, length } = text;
     let state = 0;
-    for (let at = 0; at < length; at++) {
-      state = next[(state << shift) | columns[codes[at]!]!]!;
-      if (state < quiet) continue;
+    for (let at = 0; ; at++) {
+      // By itself, so that it is compiled to little more than it says.
+      for (; at < length; at++) {
+        state = next[(state << SHIFT) | columns[codes[at]!]!]!;
+        if (state >= quiet) break;
+      }
+      if (at >= length) break;
       for (let node = state; node > 0; node = link[node]!) {
         for (let id = output[node]!; id !== -1; id = twin[id]!) {
-          const { codes: own, left, right } = this.phrases[id]!;
-          if (left && at >= own.length && WORD[codes[at - own.length]!] === 1) continue;
-          if (right && at + 1 < length && WORD[codes[at + 1]!] === 1) continue;
+          const before = at - lefts[id]!;
+          if (before >= 0 && before < at && WORD[codes[before]!] === 1) continue;
+          if (rights[id] === 1 && at + 1 < length && WORD[codes[at + 1]!] === 1) continue;
+          if (blurred[id] === 1 && !endsWith(codes, at, this.phrases[id]!.codes)) continue;
           if (ends[id] === -1) present.push(id);
           ends[id] = at + 1;
         }
       }
     }
-    return { phrases: present, has: (phrase) => ends[phrase]! >= 0, endOf: (phrase) => ends[phrase]! };
+    return new Occurrences(present, ends);
+  }
+}
+
+function endsWith(codes: Uint16Array, at: number, phrase: readonly number[]): boolean {
+  const from = at + 1 - phrase.length;
+  return phrase.every((code, place) => codes[from + place] === code);
+}
+
+/**
+ * How long a row of `next` is: two lines of the processor's cache. Finding one's place in it is the dearest step of the walk. So what
+ * is not ASCII shares the columns that ASCII leaves.
+ */
+const SHIFT = 6;
+const COLUMNS = 1 << SHIFT;
+
+class Occurrences implements Found {
+  constructor(
+    readonly phrases: readonly number[],
+    private readonly ends: Int32Array,
+  ) {}
+
+  hasOne(phrases: readonly number[]): boolean {
+    return this.firstOf(phrases) !== undefined;
+  }
+
+  firstOf(phrases: readonly number[]): number | undefined {
+    for (const phrase of phrases) if (this.ends[phrase]! >= 0) return phrase;
+    return undefined;
+  }
+
+  endOf(phrase: number): number {
+    return this.ends[phrase]!;
   }
 }
 
 interface Machine {
   /** Which column of `next` a code stands in; 0 for all that occur in no phrase. */
   readonly columns: Uint8Array;
-  /** A row of `next` is 2 to this power long: finding one's place in it is the dearest step of the walk. */
-  readonly shift: number;
   readonly next: Uint16Array;
   /** In no state below this one does a phrase end: one comparison for nearly every letter there is. */
   readonly quiet: number;
@@ -92,6 +137,12 @@ interface Machine {
   readonly output: Int16Array;
   /** The next phrase of the same letters, which differs in where it may begin or end; or -1. */
   readonly twin: Int16Array;
+  /** How far before its last letter the one stands that must not belong to the word a phrase begins with; 0: there is none. */
+  readonly lefts: Uint16Array;
+  /** 1: the letter behind the phrase must not belong to the word it ends with. */
+  readonly rights: Uint8Array;
+  /** 1: letters of the phrase share their column with others. */
+  readonly blurred: Uint8Array;
   /** The longest proper suffix of this state in which a phrase ends; 0 for none. */
   readonly link: Uint16Array;
 }
@@ -102,39 +153,44 @@ function build(phrases: readonly Phrase[]): Machine {
   let most = 1;
   for (const { codes } of phrases) {
     most += codes.length;
-    for (const code of codes) if (columns[code] === 0) columns[code] = width++;
+    for (const code of codes) if (code < 0x80 && columns[code] === 0) columns[code] = width++;
   }
-  if (width > 256 || most > 65_535) throw new Error('too many signatures for this machine');
-  const shift = Math.ceil(Math.log2(width));
-  const next = new Uint16Array(most << shift);
+  const own = width;
+  const shared = COLUMNS - own;
+  for (const { codes } of phrases) for (const code of codes) if (code >= 0x80) columns[code] = own + (code % shared);
+  if (shared < 1 || most > 65_535) throw new Error('too many signatures for this machine');
+  const next = new Uint16Array(most << SHIFT);
   const output = new Int16Array(most).fill(-1);
   const twin = new Int16Array(phrases.length).fill(-1);
   let states = 1;
   phrases.forEach(({ codes }, id) => {
     let state = 0;
     for (const code of codes) {
-      const place = (state << shift) | columns[code]!;
+      const place = (state << SHIFT) | columns[code]!;
       if (next[place] === 0) next[place] = states++;
       state = next[place]!;
     }
     twin[id] = output[state]!;
     output[state] = id;
   });
-  const link = complete(next, output, shift, states);
-  return { columns, shift, twin, ...quietFirst({ next, output, link, shift, states }) };
+  const link = complete(next, output, states);
+  const lefts = Uint16Array.from(phrases, ({ codes, left: bound }) => (bound ? codes.length : 0));
+  const rights = Uint8Array.from(phrases, ({ right: bound }) => (bound ? 1 : 0));
+  const blurred = Uint8Array.from(phrases, (phrase) => (phrase.blurred ? 1 : 0));
+  return { columns, twin, lefts, rights, blurred, ...quietFirst({ next, output, link, states }) };
 }
 
 /** Numbers the states anew, those in which some phrase ends last. The beginning stays 0. */
-function quietFirst({ next, output, link, shift, states }: Omit<Machine, 'columns' | 'twin' | 'quiet'> & { readonly states: number }) {
+function quietFirst({ next, output, link, states }: Pick<Machine, 'next' | 'output' | 'link'> & { readonly states: number }) {
   const old = Array.from({ length: states }, (_, state) => state);
   const loud = (state: number): boolean => output[state] !== -1 || link[state] !== 0;
   const order = [...old.filter((state) => !loud(state)), ...old.filter(loud)];
   const renamed = new Uint16Array(states);
   order.forEach((state, place) => (renamed[state] = place));
-  const width = 1 << shift;
-  const moved = new Uint16Array(states << shift);
+  const width = 1 << SHIFT;
+  const moved = new Uint16Array(states << SHIFT);
   for (const [place, state] of order.entries())
-    for (let column = 0; column < width; column++) moved[(place << shift) | column] = renamed[next[(state << shift) | column]!]!;
+    for (let column = 0; column < width; column++) moved[(place << SHIFT) | column] = renamed[next[(state << SHIFT) | column]!]!;
   return {
     next: moved,
     output: Int16Array.from(order, (state) => output[state]!),
@@ -144,8 +200,8 @@ function quietFirst({ next, output, link, shift, states }: Omit<Machine, 'column
 }
 
 /** Fills the gaps of the trie breadth first: where a phrase breaks off, the walk goes on in the longest suffix that is one's beginning. */
-function complete(next: Uint16Array, output: Int16Array, shift: number, states: number): Uint16Array {
-  const width = 1 << shift;
+function complete(next: Uint16Array, output: Int16Array, states: number): Uint16Array {
+  const width = 1 << SHIFT;
   const fail = new Uint16Array(states);
   const link = new Uint16Array(states);
   const queue: number[] = [];
@@ -154,8 +210,8 @@ function complete(next: Uint16Array, output: Int16Array, shift: number, states: 
     const back = fail[state]!;
     link[state] = output[back] === -1 ? link[back]! : back;
     for (let column = 0; column < width; column++) {
-      const place = (state << shift) | column;
-      const beyond = next[(back << shift) | column]!;
+      const place = (state << SHIFT) | column;
+      const beyond = next[(back << SHIFT) | column]!;
       if (next[place] === 0) next[place] = beyond;
       else {
         fail[next[place]!] = beyond;

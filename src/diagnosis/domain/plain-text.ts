@@ -65,26 +65,33 @@ export function plainText(text: string): PlainText {
   const numbers: number[] = [];
   let length = 0;
   let swallows = 1;
-  for (let at = 0; at < size; at++) {
-    let step = STEP[codes[at]!]!;
-    if (step >= SPECIAL) {
-      let code = step & 0xffff;
-      if (code === BACKSLASH) {
-        at = afterBackslashes(codes, at);
-        if (at >= size) break;
-        const escape = codes[at]!;
-        const value = escape === 0x75 ? hex4(codes, at + 1) : -1;
-        if (value >= 0) at += 4;
-        code = value >= 0 ? FOLD[value]! : escape === 0x6e || escape === 0x72 || escape === 0x74 ? SPACE : FOLD[escape]!;
-        step = STEP[code]!;
-      }
-      const last = length === 0 ? SPACE : codes[length - 1]!;
-      if (code === QUOTE) {
-        if (WORD[last] === 0 || at + 1 >= size || WORD[FOLD[codes[at + 1]!]!] === 0) continue;
-      } else if (code === COLON) {
-        if (last === SPACE && length > 0) length--;
-      } else if ((code === 0x34 || code === 0x35) && WORD[last] === 0 && numbers.length < MOST_NUMBERS) numbers.push(length);
+  for (let at = 0; ; at++) {
+    // By itself, so that it is compiled to little more than it says.
+    let step = 0;
+    for (; at < size; at++) {
+      step = STEP[codes[at]!]!;
+      if (step >= SPECIAL) break;
+      codes[length] = step;
+      length += 1 - ((step >> IS_SPACE) & swallows);
+      swallows = (step >> SWALLOWS) & 1;
     }
+    if (at >= size) break;
+    let code = step & 0xffff;
+    if (code === BACKSLASH) {
+      at = afterBackslashes(codes, at);
+      if (at >= size) break;
+      const escape = codes[at]!;
+      const value = escape === 0x75 ? hex4(codes, at + 1) : -1;
+      if (value >= 0) at += 4;
+      code = value >= 0 ? FOLD[value]! : escape === 0x6e || escape === 0x72 || escape === 0x74 ? SPACE : FOLD[escape]!;
+      step = STEP[code]!;
+    }
+    const last = length === 0 ? SPACE : codes[length - 1]!;
+    if (code === QUOTE) {
+      if (WORD[last] === 0 || at + 1 >= size || WORD[FOLD[codes[at + 1]!]!] === 0) continue;
+    } else if (code === COLON) {
+      if (last === SPACE && length > 0) length--;
+    } else if ((code === 0x34 || code === 0x35) && WORD[last] === 0 && numbers.length < MOST_NUMBERS) numbers.push(length);
     codes[length] = step;
     length += 1 - ((step >> IS_SPACE) & swallows);
     swallows = (step >> SWALLOWS) & 1;

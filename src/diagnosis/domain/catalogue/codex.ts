@@ -82,4 +82,5 @@ export const codex: readonly Signature[] = [
     any: ['failed to spawn codex', 'failed to start native codex client', 'start codex:fork/exec'],
   }),
   row('codex.node', 'config', 'exact', { all: ['does not satisfy', 'prerequisite'] }),
+  row('codex.unverified', 'permission', 'exact', { any: ['organization must be verified'] }),
 ];

@@ -27,10 +27,11 @@ export const gemini: readonly Signature[] = [
   }),
   row('gemini.per-minute', 'rate_limit', 'exact', {
     all: ['*perminute*', ['retrydelay:*', 'retry in', 'please retry in', 'rate_limit_exceeded']],
-    none: ['*perday*', 'per day'],
+    none: ['*perday*', 'per day', 'daily*', 'limit:0', '*freetier*', 'free_tier*'],
     ends: 'notFar',
   }),
-  row('gemini.per-day', 'quota', 'exact', { any: ['*perday*', 'quota exceeded for quota metric', 'daily quota'] }),
+  row('gemini.per-day', 'quota', 'exact', { any: ['*perday*', 'daily quota'] }),
+  row('gemini.metric', 'quota', 'exact', { any: ['quota exceeded for quota metric'], none: ['*perminute*'] }),
   row('gemini.current-quota', 'quota', 'high', { any: ['exceeded your current quota'], none: ['*perminute*'] }),
   row('gemini.check-quota', 'quota', 'high', {
     any: ['resource has been exhausted', 'status:resource_exhausted', '[resource_exhausted]'],

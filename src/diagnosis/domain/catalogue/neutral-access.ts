@@ -32,6 +32,8 @@ export const neutralAccess: readonly Signature[] = [
       'security token included in the request is invalid',
       'security token included in the request is expired',
       'could not load credentials from any providers',
+      'could not load the default credentials',
+      'default credentials were not found',
       'no auth credentials found',
       'user not found',
       'access denied due to invalid subscription key*',
@@ -71,6 +73,7 @@ export const neutralAccess: readonly Signature[] = [
       're-authenticate',
       'loginrequired*',
     ],
+    none: ['proxy authentication required'],
   }),
   row('auth.unauthorized', 'auth', 'high', {
     any: ['unauthorized', 'unauthenticated', 'code = unauthenticated', '16 unauthenticated', 'authenticationerror'],

@@ -49,6 +49,9 @@ export const neutralQuota: readonly Signature[] = [
       'daily limit',
       'monthly limit',
       'hourly limit',
+      'daily rate limit',
+      'weekly rate limit',
+      'monthly rate limit',
       'session limit',
       "you've hit your limit",
       "you've reached your limit",
@@ -56,7 +59,6 @@ export const neutralQuota: readonly Signature[] = [
       'monthly usage limit',
       'weekly usage limit',
       'quota_exceeded',
-      'quota exceeded',
       'exceeded quota',
       'quotaexceeded*',
       'exceeded your quota',
@@ -80,6 +82,8 @@ export const neutralQuota: readonly Signature[] = [
     ],
     none: ['not your usage limit'],
   }),
+  // Of a quota per minute its provider's own rows know more.
+  row('quota.exceeded', 'quota', 'exact', { any: ['quota exceeded'], none: ['*perminute*'] }),
   row('quota.reached', 'quota', 'medium', {
     any: [
       'limit reached',

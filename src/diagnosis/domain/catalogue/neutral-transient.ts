@@ -207,6 +207,10 @@ export const neutralTransient: readonly Signature[] = [
     ],
     none: ['overloaded', 'high demand', 'service_disabled'],
   }),
+  // All that Cloudflare says where its own page does not fit.
+  row('server.cloudflare', 'server_error', 'high', {
+    any: ['error code:520', 'error code:521', 'error code:522', 'error code:523', 'error code:524'],
+  }),
   row('server.grpc', 'server_error', 'medium', {
     any: ['code = unavailable', 'code =unavailable', 'status:unavailable', '14 unavailable', '[unavailable]', 'status:internal'],
     none: ['overloaded'],
