@@ -3,6 +3,7 @@ import type { CanActivate, ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { FastifyRequest } from 'fastify';
 import { OfficeError } from '../platform/errors/office-error.js';
+import { UnreadBody } from '../platform/http/json-body.js';
 import { AccessRepository } from './access.repository.js';
 import { bearerToken } from './access-token.js';
 import { admit } from './admission.js';
@@ -50,6 +51,7 @@ export class AccessGuard implements CanActivate {
     const { method } = request;
     const verdict = judge(declared, { method, fromThisMachine: isFromThisMachine(request), person, role: standing?.role ?? null });
     if (verdict !== 'allowed') throw new OfficeError(REFUSALS[verdict]);
+    UnreadBody.assertNone(request.body);
 
     const call = person && {
       person,

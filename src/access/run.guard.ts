@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { CanActivate, ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { FastifyRequest } from 'fastify';
+import { UnreadBody } from '../platform/http/json-body.js';
 import { AccessDeclaration } from './allow.decorator.js';
 import { referencesOf, type Fields, type Reference, type RunIdentity, type RunRequirement } from './domain/run-access.js';
 import type { FoundRow } from './domain/run-verdict.js';
@@ -97,7 +98,7 @@ export class TaskScopeGuard implements CanActivate {
   }
 }
 
-/** Last before the body is read: the rows are there. And the request is known well enough to be repeated. */
+/** Last: the rows are there, and so is a body. And the request is known well enough to be repeated. */
 @Injectable()
 export class ExistenceGuard implements CanActivate {
   constructor(
@@ -109,6 +110,7 @@ export class ExistenceGuard implements CanActivate {
     const request = requestOf(context);
     const admission = runAdmissionOf(request);
     this.door.assertThere(admission.found);
+    UnreadBody.assertNone(request.body);
     if (this.reflector.get(IdempotentRoute, context.getHandler())) {
       const idempotency = idempotentRequest(`run:${admission.run.runId}`, {
         method: request.method,

@@ -46,3 +46,20 @@ function refuseKeys(key: string, value: unknown): unknown {
   if (REFUSED_KEYS.has(key)) throw new OfficeError('invalid_json', { reason: `has a key ${key}` });
   return value;
 }
+
+/**
+ * What stands for a body that could not be read, until somebody has said who may ask at all: Fastify reads bodies before any guard
+ * is asked, and whoever may not come in is told no more than that. It has no fields.
+ */
+export class UnreadBody {
+  readonly #problem: OfficeError;
+
+  constructor(problem: OfficeError) {
+    this.#problem = problem;
+  }
+
+  /** The last question of every guard: here the refusal of a body is due. */
+  static assertNone(body: unknown): void {
+    if (body instanceof UnreadBody) throw body.#problem;
+  }
+}

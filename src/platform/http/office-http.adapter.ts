@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { OFFICE_ERRORS, OfficeError } from '../errors/office-error.js';
 import type { OfficeErrorCode } from '../errors/office-error.js';
 import { newId } from '../ids.js';
-import { parseBody } from './json-body.js';
+import { parseBody, UnreadBody } from './json-body.js';
 
 export const MAX_BODY_BYTES = 1024 * 1024;
 
@@ -38,7 +38,7 @@ export class OfficeHttpAdapter extends FastifyAdapter {
       try {
         done(null, parseBody(text as string));
       } catch (error) {
-        done(error instanceof OfficeError ? error : new OfficeError('invalid_json'));
+        done(null, new UnreadBody(error instanceof OfficeError ? error : new OfficeError('invalid_json')));
       }
     });
   }

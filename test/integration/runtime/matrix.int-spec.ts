@@ -206,6 +206,20 @@ describe('every action with a token that is worth nothing', () => {
     },
   );
 
+  it('with a body that cannot be read: nobody learns of that who may not come in, and who may has it in the log', async () => {
+    const it = await here.worker({ role: 'ceo', permissions: { allow: ['delete_skills'] } });
+    for (const action of ACTION_NAMES) {
+      const [route] = SAMPLES[action].request({ ...ids.own, task: it.run.taskId!, agent: it.run.agentId });
+      const [method, path] = route.split(' ');
+      if (method === 'GET' || method === 'DELETE') continue;
+      const ask = (token: string | undefined) => here.office.app.ask(`${method} /api/v1/runtime${path}`, { token, body: '{"no json' });
+      expect([action, (await ask(undefined)).status, (await ask('garbage')).status]).toEqual([action, 401, 401]);
+      const answer = await ask(it.token);
+      expect([action, answer.status, answer.body.code]).toEqual([action, 400, 'invalid_json']);
+      expect((await it.log()).at(-1)).toMatchObject({ event_type: 'runtime.denied', payload: { action, error: 'invalid_json' } });
+    }
+  });
+
   const STATES: Readonly<Record<string, (it: Worker) => Promise<unknown>>> = {
     finished: (it) => here.office.complete(it.run),
     failed: (it) => here.office.fail(it.run),
