@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { JwtService } from '@nestjs/jwt';
+import type { JwtService } from '@nestjs/jwt';
 import { Clock } from '../platform/clock/clock.js';
 import { OfficeSettings } from '../platform/config/office-settings.js';
 import { isPlainObject } from '../platform/http/json-values.js';
@@ -33,7 +33,6 @@ export interface RunToMint {
 /** Makes and reads runtime tokens. That its run still runs is for the database to say (`RunDoor`). */
 @Injectable()
 export class RunTokens {
-  private readonly jwt = new JwtService();
   private readonly lifetimeSec: number;
   private readonly checked = new Map<string, RunIdentity>();
 
@@ -46,7 +45,7 @@ export class RunTokens {
   }
 
   mint(run: RunToMint): string {
-    const { kid, secret } = this.keys.signing;
+    const { kid, jwt } = this.keys.signing;
     const iat = this.nowSec();
     const claims = {
       iat,
@@ -61,7 +60,7 @@ export class RunTokens {
       capabilities: run.capabilities,
       allowed_task_ids: allowedTasks(run.role, run.capabilities, run.taskId),
     };
-    return this.jwt.sign(claims, { secret, algorithm: 'HS256', keyid: kid, issuer: ISSUER, audience: AUDIENCE });
+    return jwt.sign(claims, { algorithm: 'HS256', keyid: kid, issuer: ISSUER, audience: AUDIENCE });
   }
 
   /** Null for whatever is not exactly a token of ours that has not expired. A signature that was good once stays so: only time is asked again. */
@@ -77,12 +76,10 @@ export class RunTokens {
 
   private check(token: string): RunIdentity | null {
     try {
-      const decoded = this.jwt.decode<{ header: { kid?: unknown } } | null>(token, { complete: true });
-      const key = this.keys.find(decoded?.header.kid);
+      const key = this.keys.find(kidOf(this.keys.signing.jwt, token));
       if (key === null) return null;
       return identityIn(
-        this.jwt.verify<Record<string, unknown>>(token, {
-          secret: key.secret,
+        key.jwt.verify<Record<string, unknown>>(token, {
           algorithms: ['HS256'],
           issuer: ISSUER,
           audience: AUDIENCE,
@@ -98,6 +95,9 @@ export class RunTokens {
     return Math.floor(this.clock.now().getTime() / 1_000);
   }
 }
+
+const kidOf = (jwt: JwtService, token: string): unknown =>
+  jwt.decode<{ header: { kid?: unknown } } | null>(token, { complete: true })?.header.kid;
 
 /** A signature says that we wrote it, not that this version would: what does not look like it is none. */
 function identityIn(claims: Record<string, unknown>): RunIdentity | null {

@@ -7,7 +7,7 @@ export class ExecutionOptions {
     /** Absolute. The records of running agents are kept below it (`executions/`). */
     readonly stateDir: string,
     /** The office's own, of which agents see what is on the allow-list. */
-    readonly environment: Environment = process.env,
+    readonly environment: Environment = { ...process.env },
     readonly supervisorEntry: string = SUPERVISOR_ENTRY,
     readonly mockAgentEntry: string = MOCK_AGENT_ENTRY,
     /** How long an agent gets to say who it is. The slowest that is known takes 10 s on a busy machine. */

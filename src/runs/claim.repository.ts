@@ -109,11 +109,14 @@ const READ_INPUTS = `
          r.launched_at is not null or r.retry_count > 0 or coalesce(last.failed, false) as may_have_begun,
          ${tooOldSql('$3', '$4')} as too_old,
          (select ph.id from provider_holds ph where ${HOLD_OF_AGENT}) as hold_id,
-         (select coalesce(jsonb_agg(jsonb_build_object('slug', k.slug, 'description', k.description) order by k.slug), '[]')
-            from skills k where k.workspace_id = r.workspace_id) as skills
+         k.skills, k.version as skills_version
     from runs r
     join agent_instances a on a.id = r.agent_id
     join workspaces w on w.id = r.workspace_id
+    cross join lateral (
+      select coalesce(jsonb_agg(jsonb_build_object('slug', k.slug, 'description', k.description) order by k.slug), '[]') as skills,
+             md5(coalesce(string_agg(k.id || ' ' || k.updated_at, ',' order by k.slug), '')) as version
+        from skills k where k.workspace_id = r.workspace_id) k
     left join lateral (select * from tasks t where t.id = r.task_id offset 0) t on true
     left join lateral (select * from workflow_steps st where st.id = t.step_id offset 0) st on true
     left join lateral (select * from task_folders f where f.task_id = r.task_id offset 0) f on true
@@ -242,7 +245,7 @@ export class ClaimRepository {
 
   /** Ids of the best claimable runs, in the order of the claim. Their agents are locked from here on. */
   async chooseRuns(tx: Tx, at: ClaimPlace): Promise<string[]> {
-    const chosen = await tx.prepared<{ id: string }>(CHOOSE_RUNS, [at.workspaceId, at.leaseSec, at.hostId, at.busyTaskIds, at.limit]);
+    const chosen = await tx.openWith<{ id: string }>(CHOOSE_RUNS, [at.workspaceId, at.leaseSec, at.hostId, at.busyTaskIds, at.limit]);
     return chosen.map(({ id }) => id);
   }
 

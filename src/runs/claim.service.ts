@@ -109,6 +109,7 @@ export class ClaimService {
         folder: write.path,
         repositoryId: write.repository_id,
         prompt,
+        skillsVersion: input.skills_version,
         reason: input.reason,
         capabilities: write.capabilities,
         role: write.role,

@@ -53,6 +53,8 @@ export interface ClaimInput {
   readonly comments_total: number;
   readonly open_blockers: readonly string[];
   readonly skills: readonly { readonly slug: string; readonly description: string }[];
+  /** Another whenever one of them is. */
+  readonly skills_version: string;
   /** It may decide at the step where the task stands. */
   readonly holds_seat: boolean;
   readonly seats: readonly PromptSeat[];
@@ -104,6 +106,8 @@ export interface ClaimedRun {
   /** Where the folder is to be a worktree of; null: an empty folder. */
   readonly repositoryId: string | null;
   readonly prompt: Prompt;
+  /** Of the workspace's skills when it was claimed. */
+  readonly skillsVersion: string;
   readonly reason: WakeReason;
   /** What the run may do, and the role that some rules ask for; frozen by its first claim. */
   readonly capabilities: readonly Capability[];

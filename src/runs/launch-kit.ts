@@ -12,6 +12,9 @@ export interface LaunchKitContents {
  * (`runtime/`), so that whoever launches knows nothing of tokens.
  */
 export abstract class LaunchKit {
+  /** Fills the run's folder, which is new and the office's own: no agent has seen it. False: what belongs there is still to be written. */
+  abstract furnish(run: ClaimedRun): Promise<boolean>;
+
   /** The run's folder exists, or its session has lost it and the launch will say so. */
-  abstract pack(run: ClaimedRun): Promise<LaunchKitContents>;
+  abstract pack(run: ClaimedRun, folder: { readonly furnished: boolean }): Promise<LaunchKitContents>;
 }

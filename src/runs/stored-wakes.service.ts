@@ -16,7 +16,7 @@ export class StoredWakes {
 
   /** All that are there, or those of one workspace. One that cannot be placed does not keep the others waiting; it stays for the next time. */
   async place(workspaceId: string | null = null): Promise<void> {
-    const stored = await this.unitOfWork.read<{ id: string; workspace_id: string }>(
+    const stored = await this.unitOfWork.readPrepared<{ id: string; workspace_id: string }>(
       `select id, workspace_id from wake_requests where outcome = 'pending' and ($1::uuid is null or workspace_id = $1) order by id limit ${BATCH}`,
       [workspaceId],
     );

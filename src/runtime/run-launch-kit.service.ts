@@ -7,6 +7,7 @@ import { LaunchKit, type LaunchKitContents } from '../runs/launch-kit.js';
 import { RunOwnership } from '../runs/run-ownership.service.js';
 import { SkillService } from '../workspaces/skill.service.js';
 import { AgentUsers } from '../workspaces/agent-users.service.js';
+import { SkillShelf } from './skill-shelf.js';
 import { writeSkillsAs } from './skill-writer.js';
 
 /** What a running agent reaches the office with. */
@@ -16,21 +17,31 @@ export class RunLaunchKit extends LaunchKit {
     private readonly tokens: RunTokens,
     private readonly address: OfficeAddress,
     private readonly skills: SkillService,
+    private readonly shelf: SkillShelf,
     private readonly ownership: RunOwnership,
     private readonly users: AgentUsers,
   ) {
     super();
   }
 
-  override async pack(run: ClaimedRun): Promise<LaunchKitContents> {
-    const { identity } = await this.users.of(run.workspaceId);
-    const problems = await writeSkillsAs(identity, run.folder, skillsFolderOf(run.adapter), await this.skills.whole(run.workspaceId));
-    // A turn can do without a skill; whoever wonders why it was not read finds the reason in the run's log.
-    if (problems.length > 0) await this.ownership.note(run, 'skills.not_written', 'warn', { skills: problems });
+  override furnish({ workspaceId, skillsVersion, folder, adapter }: ClaimedRun): Promise<boolean> {
+    const place = { folder, below: skillsFolderOf(adapter) };
+    return this.shelf.furnish(workspaceId, skillsVersion, place, () => this.skills.whole(workspaceId));
+  }
+
+  override async pack(run: ClaimedRun, { furnished }: { readonly furnished: boolean }): Promise<LaunchKitContents> {
+    if (!furnished) await this.writeSkills(run);
     const token = this.tokens.mint(run);
     return {
       env: { OFFICE_API_URL: this.address.apiUrl, OFFICE_API_KEY: token },
       mcp: { name: 'agent-office', url: this.address.mcpUrl, token },
     };
+  }
+
+  private async writeSkills(run: ClaimedRun): Promise<void> {
+    const { identity } = await this.users.of(run.workspaceId);
+    const problems = await writeSkillsAs(identity, run.folder, skillsFolderOf(run.adapter), await this.skills.whole(run.workspaceId));
+    // A turn can do without a skill; whoever wonders why it was not read finds the reason in the run's log.
+    if (problems.length > 0) await this.ownership.note(run, 'skills.not_written', 'warn', { skills: problems });
   }
 }

@@ -17,6 +17,7 @@ import { McpDesk } from './mcp/mcp-desk.service.js';
 import { McpTools } from './mcp/mcp-tools.service.js';
 import { Memory } from './memory.service.js';
 import { RunLaunchKit } from './run-launch-kit.service.js';
+import { SkillShelf } from './skill-shelf.js';
 import { RunFence } from './run-fence.js';
 import { RuntimeActions } from './runtime-actions.service.js';
 import { runtimeController } from './runtime.controller.js';
@@ -34,6 +35,7 @@ import { runtimeController } from './runtime.controller.js';
     Memory,
     RunFence,
     RuntimeActions,
+    SkillShelf,
     { provide: LaunchKit, useClass: RunLaunchKit },
     ...RUNTIME_ACTIONS,
   ],

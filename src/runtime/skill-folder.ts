@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { lstat, mkdir, open, readdir, readFile, rm } from 'node:fs/promises';
+import { link, lstat, mkdir, open, readdir, readFile, rm, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { skillFile, type SystemSkill } from '../workspaces/domain/system-skills.js';
 
@@ -33,6 +33,27 @@ export async function writeSkills(folder: string, below: string, skills: readonl
   }
   return problems;
 }
+
+/** What a skill's folder holds. */
+const FILES = ['SKILL.md', '.gitignore'] as const;
+
+/**
+ * As `writeSkills`, for a folder that is new and nobody else's yet: links to the files of a folder written by that. A link costs a
+ * tenth of what a file costs.
+ */
+export async function linkSkills(shelf: string, folder: string, below: string, slugs: readonly string[]): Promise<void> {
+  const base = join(folder, below);
+  await mkdir(base, { recursive: true, mode: 0o700 });
+  await Promise.all(
+    slugs.map(async (slug) => {
+      await mkdir(join(base, slug), { mode: 0o700 });
+      await Promise.all(FILES.map((name) => link(join(shelf, slug, name), join(base, slug, name))));
+    }),
+  );
+}
+
+/** Where a skill stands in a folder that was written. */
+export const skillPath = (base: string, slug: string): string => join(base, slug, 'SKILL.md');
 
 /**
  * Whether the folder holds just these skills of ours. Reads nothing that is not as long as it has to be: what an agent puts in
@@ -90,7 +111,9 @@ async function makeFolder(path: string): Promise<string | null> {
   return null;
 }
 
+/** A file of its own: what stands there may be a link to the shelf, which many folders share. */
 async function writeFile(path: string, text: string): Promise<void> {
+  if ((await kindOf(path)) === 'file') await unlink(path);
   const file = await open(path, constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW, 0o600);
   try {
     await file.writeFile(text);

@@ -15,8 +15,8 @@ type Problems = readonly { readonly path: string; readonly problem: string }[];
  * read, and root must not write where an agent can move folders about. Nothing is started where nothing is to be written.
  */
 export async function writeSkillsAs(user: MachineUser | null, folder: string, below: string, skills: readonly Skill[]): Promise<Problems> {
-  if (user === null) return writeSkills(folder, below, skills);
   if (await holdsSkills(folder, below, skills)) return [];
+  if (user === null) return writeSkills(folder, below, skills);
   return new Promise((resolve) => {
     const options = { ...user, cwd: '/', env: {}, timeout: DEADLINE_MS, killSignal: 'SIGKILL', maxBuffer: 1024 * 1024 } as const;
     const child = execFile(process.execPath, [PROGRAM], options, (error, stdout) =>

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { chmod, lchown, lstat, mkdir, opendir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { ClaimedRun } from '../runs/claim.js';
+import { LaunchKit } from '../runs/launch-kit.js';
 import { AgentUsers, type MachineUser } from '../workspaces/agent-users.service.js';
 
 export interface AgentPlace {
@@ -9,6 +10,8 @@ export interface AgentPlace {
   /** `isolated`: what the server's own environment says of its home is not for this agent. */
   readonly home: 'server' | 'isolated';
   readonly env: Readonly<Record<string, string>>;
+  /** Its folder is new, and what belongs there is there. */
+  readonly furnished: boolean;
 }
 
 /**
@@ -18,12 +21,19 @@ export interface AgentPlace {
  *       tasks/ runs/ homes/              the same
  *         <task> <run> <agent>/          0700, the workspace's own user's
  *       tmp/                             the same
+ *       skills/                          the office's own: what new folders are furnished from
  *
  * Where there are no separate users all of it is the server's own, 0700.
  */
 @Injectable()
 export class AgentPlaces {
-  constructor(private readonly users: AgentUsers) {}
+  /** Passages that were made, or found in order, by this process. */
+  private readonly passable = new Set<string>();
+
+  constructor(
+    private readonly users: AgentUsers,
+    private readonly kits: LaunchKit,
+  ) {}
 
   /** Makes the folders that are missing, that of a conversation that has begun excepted: it must find it as it left it. */
   async prepare(run: ClaimedRun): Promise<AgentPlace> {
@@ -31,30 +41,41 @@ export class AgentPlaces {
     const home = wanted ?? (this.users.separate ? 'isolated' : 'server');
     const user = (await this.users.of(run.workspaceId)).identity;
     const root = this.users.folderOf(run.workspaceId);
-    await passage(root, user);
-    await this.makeWorkFolder(run, root, user);
+    await this.passage(root, user);
+    const furnished = await this.makeWorkFolder(run, root, user);
     // In the server's own home an agent is the server's own user: nobody else could read it.
-    if (home === 'server') return { identity: null, home, env: {} };
+    if (home === 'server') return { identity: null, home, env: {}, furnished };
     const [homes, temporary] = [join(root, 'homes'), join(root, 'tmp')];
-    await passage(homes, user);
+    await this.passage(homes, user);
     for (const folder of [join(homes, run.agentId), temporary]) await own(folder, user);
-    return { identity: user, home, env: { HOME: join(homes, run.agentId), TMPDIR: temporary } };
+    return { identity: user, home, env: { HOME: join(homes, run.agentId), TMPDIR: temporary }, furnished };
   }
 
-  private async makeWorkFolder(run: ClaimedRun, root: string, user: MachineUser | null): Promise<void> {
+  /** Answers whether it made the folder and furnished it. */
+  private async makeWorkFolder(run: ClaimedRun, root: string, user: MachineUser | null): Promise<boolean> {
     const { folder, acpSessionId } = run;
     const parent = dirname(folder);
-    if (dirname(parent) === root) await passage(parent, user);
+    if (dirname(parent) === root) await this.passage(parent, user);
     // A worktree is made as its user, or found.
-    if (run.repositoryId !== null) return;
-    if (acpSessionId === null) await mkdir(folder, { recursive: true, mode: 0o700 });
-    if (user === null || (await ownerOf(folder)) === user.uid) return;
+    if (run.repositoryId !== null) return false;
+    const made = acpSessionId === null ? await mkdir(folder, { recursive: true, mode: 0o700 }) : undefined;
+    // The way there was taken away since it was looked at, and is the office's alone now.
+    if (made !== undefined && made !== folder) for (const at of [root, parent]) if (this.passable.delete(at)) await this.passage(at, user);
+    // Before anybody else can reach it: no agent can lead this astray.
+    const furnished = made !== undefined && (await this.kits.furnish(run));
     // New, or made before its workspace had a user of its own.
-    await giveAll(folder, user);
+    if (user !== null && (made !== undefined || (await ownerOf(folder)) !== user.uid)) await giveAll(folder, user);
+    return furnished;
+  }
+
+  /** A folder that agents pass through without being able to change what is in it. */
+  private async passage(folder: string, user: MachineUser | null): Promise<void> {
+    if (this.passable.has(folder)) return;
+    await passage(folder, user);
+    this.passable.add(folder);
   }
 }
 
-/** A folder that agents pass through without being able to change what is in it. */
 async function passage(folder: string, user: MachineUser | null): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   if (user === null) return;

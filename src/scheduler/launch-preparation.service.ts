@@ -40,7 +40,7 @@ export class LaunchPreparation {
     const place = await this.persistence.untilHeard(() => this.places.prepare(run), 1);
     await this.persistence.untilHeard(() => this.folders.prepare(run), 1);
     const { config, secrets } = await this.persistence.untilHeard(() => this.configs.launchConfig(run), 1);
-    const kit = await this.persistence.untilHeard(() => this.kits.pack(run), 1);
+    const kit = await this.persistence.untilHeard(() => this.kits.pack(run, place), 1);
     const token = { name: 'OFFICE_API_KEY', value: kit.mcp.token };
     transcript.hide(this.secrets.hold(run, [...secrets, token, ...this.adapters.inheritedCredentials(run.adapter)]));
     return {

@@ -31,7 +31,7 @@ export const SIGNAL_IS_CURRENT = `(session.signal_step_id = task.step_id and ses
 @Injectable()
 export class SignalRepository {
   async lock(tx: Tx, workspaceId: string, taskId: string, sessionId: string): Promise<SignalPlace | null> {
-    const [place] = await tx.query<SignalPlace>(
+    const [place] = await tx.prepared<SignalPlace>(
       `select session.id as session_id, session.state in ('COMPLETED', 'CANCELLED') as session_over, step.kind as step_kind,
               coalesce(${SIGNAL_IS_CURRENT}, false) as is_current, session.signal
          from task_sessions session
@@ -53,7 +53,7 @@ export class SignalRepository {
 
   /** Of all conversations about the task. */
   async clear(tx: Tx, workspaceId: string, taskId: string): Promise<void> {
-    await tx.query(
+    await tx.prepared(
       `update task_sessions set signal_step_id = null, signaled_at = null, signal = null
         where id in (select id from task_sessions where workspace_id = $1 and task_id = $2 and signaled_at is not null
                       order by id for no key update)`,

@@ -171,9 +171,11 @@ export class SettlementRepository {
   async lock(tx: Tx, runs: readonly SettledRun[]): Promise<ReadonlyMap<string, LockedRun>> {
     const taskIds = runs.flatMap(({ taskId }) => (taskId === null ? [] : [taskId]));
     const agentIds = runs.map(({ agentId }) => agentId);
-    const locked = await tx.prepared<UncountedRun>(LOCK, [tx.workspaceId, runs.map(({ runId }) => runId), taskIds, agentIds]);
-    const sessionIds = locked.map(({ session }) => session.id);
-    const others = await tx.prepared<{ id: string; live: number }>(OTHERS_LIVE, [tx.workspaceId, agentIds, sessionIds]);
+    const sessionIds = runs.map(({ sessionId }) => sessionId);
+    const [locked, others] = await Promise.all([
+      tx.openWith<UncountedRun>(LOCK, [tx.workspaceId, runs.map(({ runId }) => runId), taskIds, agentIds]),
+      tx.openWith<{ id: string; live: number }>(OTHERS_LIVE, [tx.workspaceId, agentIds, sessionIds]),
+    ]);
     const live = new Map(others.map((agent) => [agent.id, agent.live]));
     return new Map(locked.map((one) => [one.run.id, { ...one, agent: { ...one.agent, otherLiveSessions: live.get(one.agent.id)! } }]));
   }

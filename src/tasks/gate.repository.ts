@@ -35,7 +35,7 @@ const WALK = `
 @Injectable()
 export class GateRepository {
   async walkOf(db: Reading, task: Pick<LockedTask, 'workspace_id' | 'workflow_id' | 'id'>): Promise<Walk> {
-    const [walk] = await db.query<Walk>(WALK, [task.workspace_id, task.workflow_id, task.id]);
+    const [walk] = await db.prepared<Walk>(WALK, [task.workspace_id, task.workflow_id, task.id]);
     return walk!;
   }
 

@@ -65,7 +65,7 @@ export const LOCKED_TASK = `id, workspace_id, identifier, title, state, review_a
 export class TaskRepository {
   /** The task as it is now, locked until the end of the transaction. Refuses what does not exist, or no longer. */
   async lock(tx: Tx, workspaceId: string, id: string): Promise<LockedTask> {
-    const [task] = await tx.query<LockedTask>(
+    const [task] = await tx.prepared<LockedTask>(
       `select ${LOCKED_TASK} from tasks where workspace_id = $1 and id = $2 and deleted_at is null for no key update`,
       [workspaceId, id],
     );

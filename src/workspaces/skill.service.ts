@@ -62,7 +62,7 @@ export class SkillService implements OnApplicationBootstrap {
 
   /** All of them, with what they say. */
   whole(workspaceId: string): Promise<Pick<SkillRow, 'slug' | 'description' | 'content'>[]> {
-    return this.unitOfWork.read(
+    return this.unitOfWork.readPrepared(
       `select slug, description, content from skills where workspace_id = $1 order by slug limit ${MOST_SKILLS + SYSTEM_SKILLS.length}`,
       [workspaceId],
     );

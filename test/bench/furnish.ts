@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { newId } from '../../src/platform/ids.js';
+import { OFFICE_WORKFLOW } from '../../src/workflow/domain/office-workflow.js';
 
 export interface Pair {
   readonly workspaceId: string;
@@ -17,7 +18,8 @@ export async function furnish(
   const pairs: Pair[][] = [];
   try {
     for (let w = 0; w < about.workspaces; w++) {
-      const [workspaceId, workflowId, stepId] = [newId(), newId(), newId()];
+      const [workspaceId, workflowId] = [newId(), newId()];
+      const steps = OFFICE_WORKFLOW.steps.map((step, position) => ({ ...step, position, id: newId() }));
       await db.query(`insert into workspaces (id, name, task_prefix) values ($1, 'Bench', 'B')`, [workspaceId]);
       await db.query(`insert into workspace_settings (workspace_id) values ($1)`, [workspaceId]);
       await db.query(`insert into office_event_counters (workspace_id) values ($1)`, [workspaceId]);
@@ -25,10 +27,12 @@ export async function furnish(
         workflowId,
         workspaceId,
       ]);
-      await db.query(
-        `insert into workflow_steps (id, workspace_id, workflow_id, position, name, kind) values ($1, $2, $3, 0, 'Work', 'work')`,
-        [stepId, workspaceId, workflowId],
-      );
+      for (const { id, position, name, kind, requiresSignal } of steps) {
+        await db.query(
+          `insert into workflow_steps (id, workspace_id, workflow_id, position, name, kind, requires_signal) values ($1, $2, $3, $4, $5, $6, $7)`,
+          [id, workspaceId, workflowId, position, name, kind, requiresSignal],
+        );
+      }
       const agents = Array.from({ length: about.agents }, () => newId());
       await db.query(
         `insert into agent_instances (id, workspace_id, name, handle, role, adapter, max_concurrent_sessions, pause_reason, pause_source)
@@ -41,7 +45,7 @@ export async function furnish(
         `insert into tasks (id, workspace_id, number, identifier, title, workflow_id, step_id, assignee_agent_instance_id, created_by_kind)
          select t.id, $1, t.n, 'B-' || t.n, 'Bench', $2, $3, t.agent, 'system'
            from unnest($4::uuid[], $5::uuid[]) with ordinality as t(id, agent, n)`,
-        [workspaceId, workflowId, stepId, mine.map(({ taskId }) => taskId), mine.map(({ agentId }) => agentId)],
+        [workspaceId, workflowId, steps[0]!.id, mine.map(({ taskId }) => taskId), mine.map(({ agentId }) => agentId)],
       );
       pairs.push(mine);
     }

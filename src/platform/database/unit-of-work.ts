@@ -78,6 +78,11 @@ export class UnitOfWork {
     return this.onConnection(async (runner) => (await runner.query(sql, parameters as unknown[])) as Row[]);
   }
 
+  /** As `read`, with the plan kept by the connection. */
+  async readPrepared<Row>(sql: string, parameters: readonly unknown[] = []): Promise<Row[]> {
+    return this.onConnection(async (runner) => prepared<Row>((await runner.connect()) as ClientBase, sql, parameters));
+  }
+
   private async attempt<T>(workspaceId: string | null, work: (tx: Tx) => Promise<T>): Promise<T> {
     const [result, tx] = await this.retrying(() =>
       this.onConnection(async (runner) => {

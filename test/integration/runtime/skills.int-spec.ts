@@ -111,7 +111,7 @@ describe('the skills of a workspace', () => {
     expect(ada.run.prompt.preamble).toContain(`.office/skills/<name>/SKILL.md:\n- doors: Use when a door squeaks: "oil".\n- office-api: `);
     expect(ada.run.prompt.turn).not.toContain('office-api');
     mkdirSync(join(folder, '.office', 'skills', 'doors'), { recursive: true });
-    const kit = await desk.office.app.app.get(LaunchKit, { strict: false }).pack({ ...ada.run, folder });
+    const kit = await desk.office.app.app.get(LaunchKit, { strict: false }).pack({ ...ada.run, folder }, { furnished: false });
     expect(kit.env).toEqual({ OFFICE_API_URL: expect.stringMatching(/^http:\/\/.*\/api\/v1$/), OFFICE_API_KEY: expect.any(String) });
     expect(readdirSync(join(folder, '.office', 'skills')).toSorted()).toEqual(
       ['doors', ...SYSTEM_SKILLS.map(({ slug }) => slug)].toSorted(),
