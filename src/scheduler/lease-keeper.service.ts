@@ -15,6 +15,7 @@ import type { ClaimedRun } from '../runs/claim.js';
 import { RunOwnership, type Sighting } from '../runs/run-ownership.service.js';
 import { SettlementService } from '../settlement/settlement.service.js';
 import { HostRegistry } from '../workspaces/host-registry.service.js';
+import { RunSecrets } from '../transcript/run-secrets.service.js';
 import { LiveRuns } from './live-runs.js';
 
 /** How often a stop that was asked for elsewhere is looked for, should its nudge be lost. */
@@ -48,6 +49,7 @@ export class LeaseKeeper {
     private readonly supervision: ProcessSupervision,
     private readonly adapters: AdapterRegistry,
     private readonly live: LiveRuns,
+    private readonly secrets: RunSecrets,
     private readonly nudges: Nudges,
     private readonly outage: DatabaseOutage,
     private readonly host: OfficeHost,
@@ -130,7 +132,8 @@ export class LeaseKeeper {
         generation,
         quietMs: seen.lastContentAt === null ? null : Math.max(0, this.clock.now().getTime() - seen.lastContentAt.getTime()),
         processAlive: seen.processGroup !== null && seen.state !== 'gone',
-        currentTool: seen.currentTool,
+        // In the agent's own words, like all it says (contract 11a).
+        currentTool: seen.currentTool === null ? null : this.secrets.of({ runId, generation }).mask(seen.currentTool),
         awaitsPermission: seen.awaitsPermission,
       },
     ];

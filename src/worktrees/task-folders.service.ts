@@ -36,20 +36,6 @@ export class TaskFolders {
     await this.asProblems(run, () => this.prepareWorktree(run));
   }
 
-  /**
-   * Files of the office's own in the folder of a run are not the agent's work: git does not see what these patterns match
-   * (as in a `.gitignore` at the top of the folder). Kept in the repository's `info/exclude`, the only such file that its
-   * worktrees read, and a line of it once only. Nothing to do where there is no repository.
-   * @throws FolderProblem
-   */
-  async excludeFromGit(run: ClaimedRun, patterns: readonly string[]): Promise<void> {
-    if (run.repositoryId === null || patterns.length === 0) return;
-    await this.asProblems(run, async () => {
-      const row = await this.rowOf(run);
-      await this.maker.exclude(await this.repositories.open(row.repository_path, await this.accounts.of(run.workspaceId)), patterns);
-    });
-  }
-
   /** The office is closing: what is being made is given up, for the next run to make anew. */
   giveUp(): void {
     this.closing.abort();

@@ -11,13 +11,6 @@ const LOOK: GitAsk = { deadlineMs: 20_000 };
 const MAKE_MS = 300_000;
 const REMOVE_MS = 120_000;
 
-/** Each line is appended by one write, so that two at once cost a line twice at most. */
-const ADD_MISSING_LINES = `
-file=$1/exclude; shift
-mkdir -p "\${file%/*}" && touch "$file" || exit
-[ -z "$(tail -c 1 "$file")" ] || echo >> "$file"
-for line; do grep -qxF -e "$line" "$file" || printf '%s\\n' "$line" >> "$file" || exit; done`;
-
 /** The first commit of a repository that has none: the same every time, so that branches which begin with it belong together. */
 const BEGINNING = {
   GIT_AUTHOR_NAME: 'Agent Office',
@@ -103,14 +96,6 @@ export class WorktreeMaker {
       await rename(folder, away);
     }
     await this.eraseFolder(account, away);
-  }
-
-  /** Adds lines to `info/exclude` that are not there yet. By a program of that user: what it writes through is the user's own. */
-  async exclude({ own, common }: FoundRepository, patterns: readonly string[]): Promise<void> {
-    if (patterns.some((pattern) => /[\n\0]/.test(pattern))) throw new Error('a pattern of several lines');
-    const args = ['-c', ADD_MISSING_LINES, 'exclude', join(common, 'info'), ...patterns];
-    const answer = await this.git.program('sh', args, own.place.account, { ...LOOK, writes: true });
-    if (answer.code !== 0) throw new GitFailure('files of the office could not be excluded', answer);
   }
 
   private async clear({ own, common }: FoundRepository, branch: string, folder: string, signal: AbortSignal): Promise<void> {

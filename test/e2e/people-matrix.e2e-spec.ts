@@ -1,55 +1,29 @@
-import 'reflect-metadata';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { Test } from '@nestjs/testing';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { DataSource } from 'typeorm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SCOPES, type Scope } from '../../src/access/domain/route-access.js';
-import { AppModule } from '../../src/app.module.js';
-import { readSettings } from '../../src/platform/config/office-settings.js';
-import { configureHttp } from '../../src/platform/http/configure-http.js';
-import { OfficeHttpAdapter } from '../../src/platform/http/office-http.adapter.js';
 import { newId } from '../../src/platform/ids.js';
-import { OfficeLogger } from '../../src/platform/logging/office-logger.js';
-import { OfficeHost } from '../../src/platform/office-host.js';
-import { OfficeSocketAdapter } from '../../src/realtime/office-socket.adapter.js';
-import { cloneDatabase } from '../support/office-db.js';
 import { routeInventory, type RouteEntry } from '../support/route-inventory.js';
+import { wholeOffice, type WholeOffice } from '../support/whole-office.js';
 
 const PEOPLE = ['stranger', 'member', 'workspace admin', 'instance admin'] as const;
 type Someone = (typeof PEOPLE)[number];
 
 /** Every route for people x who they are x what their token is for: of the whole office, so that no route can be left out. */
 describe('the routes for people', () => {
-  let database: { url: string; drop(): Promise<void> };
-  let dataDir: string;
+  let office: WholeOffice;
   let app: NestFastifyApplication;
   let routes: RouteEntry[];
   let adminToken: string;
   const tokens = new Map<string, string>();
 
   beforeAll(async () => {
-    database = await cloneDatabase();
-    dataDir = await mkdtemp(join(tmpdir(), 'office-people-'));
-    const settings = readSettings({ OFFICE_DATA_DIR: dataDir, OFFICE_WORK_DIR: join(dataDir, 'work') });
-    const office = AppModule.of({
-      settings,
-      databaseUrl: database.url,
-      host: new OfficeHost(newId(), newId(), 'test'),
-      stateDir: join(dataDir, 'state'),
-    });
-    const testing = await Test.createTestingModule({ imports: [office] })
-      .setLogger(new OfficeLogger('silent'))
-      .compile();
-    app = testing.createNestApplication<NestFastifyApplication>(new OfficeHttpAdapter(), { logger: false });
-    configureHttp(app);
-    app.useWebSocketAdapter(new OfficeSocketAdapter(app));
+    office = await wholeOffice();
+    app = office.app;
     await app.init();
     await app.getHttpAdapter().getInstance().ready();
     routes = routeInventory(app).filter(({ access }) => !access.startsWith('run'));
-    adminToken = (await readFile(join(dataDir, 'admin-token'), 'utf8')).trim();
+    adminToken = await office.adminToken();
     for (const who of PEOPLE) {
       const { id } = await must('POST /users', { name: who, is_instance_admin: who === 'instance admin' });
       for (const scope of SCOPES)
@@ -57,11 +31,7 @@ describe('the routes for people', () => {
       tokens.set(who, id!);
     }
   }, 120_000);
-  afterAll(async () => {
-    await app?.close();
-    await database?.drop();
-    await rm(dataDir, { recursive: true, force: true });
-  });
+  afterAll(() => office?.close());
 
   async function ask(route: string, token: string | undefined, body?: unknown, from = '192.0.2.7') {
     const [method, url] = route.split(' ') as [never, string];

@@ -187,7 +187,24 @@ describe('a secret that was handed to an agent', () => {
     const failing = { fail: { code: -32603, message: `refused ${SECRET}`, data: { detail: SECRET } } };
     const bad = await assign(await hire({ adapter_config: { ...config, script: [...script, failing] } }));
     const dead = await assign(await hire({ adapter_config: { ...config, script: [...script, { exit: { code: 3 } }] } }));
+    const busy = await assign(
+      await hire({
+        adapter_config: {
+          ...config,
+          script: [tool({ sessionUpdate: 'tool_call', title: `use ${SECRET}`, status: 'in_progress' }), { hang: true }],
+        },
+      }),
+    );
     const runs = [await runThat(good, 'completed'), await runThat(bad, 'failed'), await runThat(dead, 'failed')];
+
+    const seenAt = await waitFor(
+      async () =>
+        (await db.query<{ current_tool: string }>(`select current_tool from runs where task_id = $1 and current_tool is not null`, [busy]))
+          .rows[0],
+      20_000,
+      'the tool it is busy with to be seen',
+    );
+    expect(seenAt.current_tool).toBe('use [secret:DEPLOY_KEY]');
 
     const shown: string[] = [await everythingStored(), server.log.join('\n')];
     for (const taskId of [good, bad, dead]) {
@@ -204,6 +221,7 @@ describe('a secret that was handed to an agent', () => {
     }
     shown.push(JSON.stringify(await server.must(`GET /workspaces/${workspace}/events?limit=200`)));
     shown.push(JSON.stringify(await server.must(`GET /workspaces/${workspace}/inbox`)));
+    await server.must(`PATCH /tasks/${busy}`, { state: 'cancelled' });
     for (const text of shown) for (const form of FORMS) expect(text).not.toContain(form);
 
     const { items } = await entriesOf((await sessionOf(good)).id);

@@ -160,27 +160,6 @@ describe('the worktree of a task', () => {
   });
 });
 
-describe('files of the office in a worktree', () => {
-  it('are not seen by git, there and in every other worktree, and nothing is written twice', async () => {
-    await writeIn(path, { '.git/info/exclude': '*.mine' });
-    const repositoryId = await office.register(workspaceId, path);
-    const { taskId } = await office.task(workspaceId, { repository_id: repositoryId });
-    const run = await office.prepared(workspaceId, taskId);
-    await Promise.all([office.folders.excludeFromGit(run, ['/.office/', '/-e $(x)']), office.folders.excludeFromGit(run, [])]);
-    await office.folders.excludeFromGit(run, ['/.office/', '/second']);
-    await writeIn(run.folder, { '.office/skills/a.md': 'x\n', second: 'x\n', 'x.mine': 'x\n', 'work.txt': 'x\n', 'sub/second': 'x\n' });
-    expect(await git(run.folder, 'status', '--porcelain')).toBe('?? sub/\n?? work.txt');
-    expect(await readFile(join(path, '.git', 'info', 'exclude'), 'utf8')).toBe('*.mine\n/.office/\n/-e $(x)\n/second\n');
-  });
-
-  it('are just files where there is no repository', async () => {
-    const { taskId } = await office.task(workspaceId, {});
-    const run = await office.prepared(workspaceId, taskId);
-    await office.folders.excludeFromGit(run, ['/.office/']);
-    expect(existsSync(join(run.folder, '.git'))).toBe(false);
-  });
-});
-
 describe('a repository', () => {
   it('without commits gets a beginning, the same for every task', async () => {
     const empty = join(office.root, newId());
