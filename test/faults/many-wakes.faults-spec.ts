@@ -20,7 +20,8 @@ let fleet: Fleet;
 beforeAll(async () => {
   database = await cloneDatabase();
   db = openPool(database.url);
-  fleet = await Fleet.open({ databaseUrls: [database.url], size: 4 });
+  // Fewer places than agents, so that there is somebody to pass over.
+  fleet = await Fleet.open({ databaseUrls: [database.url], size: 4, env: { OFFICE_MAX_EXECUTIONS: '1' } });
 });
 afterAll(async () => {
   await fleet?.dispose();
