@@ -60,7 +60,7 @@ export class SessionCommands {
     if ('skipped' in revival) throw new OfficeError('task_not_open', { why: revival.skipped });
     if (stranded !== null) {
       const { host_id, path } = stranded;
-      await appendRunEvent(tx, revival.runId, 'folder.left', 'warn', { host_id, path });
+      appendRunEvent(tx, revival.runId, 'folder.left', 'warn', { host_id, path });
     }
     await this.recovery.resolveInterruptions(tx, [pair]);
     const { state } = await this.sessions.lock(tx, tx.workspaceId!, named.sessionId);

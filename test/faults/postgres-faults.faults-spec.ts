@@ -105,7 +105,7 @@ afterEach(async () => {
 });
 
 describe(`a PostgreSQL in trouble, seed ${SEED}`, () => {
-  it(`killed -9 under load, ${faults(20)} times`, async () => {
+  it(`killed -9 under load, ${faults(20)} times`, { timeout: 180_000 + faults(20) * 15_000 }, async () => {
     const { postgres } = await open();
     for (let n = 0; n < faults(20); n++) {
       await postgres.killNine();
