@@ -42,7 +42,12 @@ export class AppModule {
     return {
       module: AppModule,
       imports: [
-        PlatformModule.forRoot({ settings, database: databaseOptions(databaseUrl), host }),
+        // A server that froze loses its locks before others take over what it held.
+        PlatformModule.forRoot({
+          settings,
+          database: databaseOptions(databaseUrl, { idleInTransactionMs: Math.min(60, settings.OFFICE_LEASE_SEC) * 1_000 }),
+          host,
+        }),
         ScheduleModule.forRoot(),
         ExecutionModule.from({ useFactory: () => new ExecutionOptions(stateDir) }),
         AccessModule,

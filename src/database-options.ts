@@ -97,7 +97,10 @@ const entities = [
  * The one description of our database: every table and migration, by hand, so that `platform/` imports no room.
  * `statementTimeoutMs` 0 means none; migrations need that.
  */
-export function databaseOptions(url: string, { poolSize = 20, statementTimeoutMs = 30_000 } = {}): DataSourceOptions {
+export function databaseOptions(
+  url: string,
+  { poolSize = 20, statementTimeoutMs = 30_000, idleInTransactionMs = 60_000 } = {},
+): DataSourceOptions {
   return {
     type: 'postgres',
     url,
@@ -123,7 +126,7 @@ export function databaseOptions(url: string, { poolSize = 20, statementTimeoutMs
       // For a database that vanished without a word, when PostgreSQL cannot keep its own timeout.
       query_timeout: statementTimeoutMs === 0 ? 0 : statementTimeoutMs + 5_000,
       // By statement, not as start-up parameters: a pooler in session mode refuses those it does not know.
-      onConnect: (client: ClientBase) => client.query(sessionSettings(statementTimeoutMs)),
+      onConnect: (client: ClientBase) => client.query(sessionSettings(statementTimeoutMs, idleInTransactionMs)),
     },
   };
 }
@@ -132,7 +135,7 @@ export function databaseOptions(url: string, { poolSize = 20, statementTimeoutMs
  * READ COMMITTED here, once, and not in every transaction, which would cost each a round trip. And a server that froze inside
  * a transaction must not hold its row locks against all the others for long.
  */
-const sessionSettings = (statementTimeoutMs: number): string => `
+const sessionSettings = (statementTimeoutMs: number, idleInTransactionMs: number): string => `
   set default_transaction_isolation = 'read committed';
   set statement_timeout = ${statementTimeoutMs};
-  set idle_in_transaction_session_timeout = 60000`;
+  set idle_in_transaction_session_timeout = ${idleInTransactionMs}`;

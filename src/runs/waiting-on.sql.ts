@@ -1,4 +1,5 @@
 import { IS_OPEN_BLOCKER } from '../tasks/domain/open-blocker.js';
+import { liveHostSql } from '../workspaces/live-host.sql.js';
 import { breakerOpenSql } from './breaker.sql.js';
 import { PROVIDER_LIMITED } from './provider-hold.sql.js';
 
@@ -20,7 +21,7 @@ export interface WaitingOnPlace {
 
 // clock_timestamp(), because whoever has just queued a run asks in the same transaction, whose now() is older than the run.
 export function waitingOnSql({ leaseSec, host, busyTasks }: WaitingOnPlace): string {
-  const live = `h.last_seen_at > now() - make_interval(secs => ${leaseSec})`;
+  const live = liveHostSql(leaseSec);
   const fits = `${live} and (r.folder_host is null or r.folder_host = h.id)${host === null ? '' : ` and h.id = ${host}`}`;
   // A host that drains has what it takes, only no room any more.
   const eligible = `${fits} and not h.draining`;

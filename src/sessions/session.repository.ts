@@ -3,6 +3,7 @@ import { sqlList } from '../platform/database/sql-list.js';
 import type { Reading } from '../platform/database/reading.js';
 import type { Tx } from '../platform/database/tx.js';
 import { IS_FROM_OFFICE } from '../tasks/domain/is-from-office.js';
+import { liveHostSql } from '../workspaces/live-host.sql.js';
 import { usageSql } from '../workspaces/usage.sql.js';
 import type { UsageView } from '../workspaces/usage.view.js';
 import { isOver, SESSION_STATES } from './domain/session-state.js';
@@ -53,6 +54,14 @@ export interface SessionRow {
   readonly usage: UsageView | null;
   readonly created_at: Date;
   readonly updated_at: Date;
+}
+
+/** A task's folder that nobody can reach: its host is away. */
+export interface StrandedFolder {
+  readonly host_id: string;
+  readonly path: string;
+  /** All that are not over, whichever agent's: their conversations are on that host as well. */
+  readonly session_ids: readonly string[];
 }
 
 /** The states in which a pair's session is its one open session; the index `task_sessions_one_open_per_pair` says the same. */
@@ -162,6 +171,27 @@ export class SessionRepository {
         where workspace_id = $1 and id = $2`,
       [session.workspace_id, session.id, adapter],
     );
+  }
+
+  /**
+   * The task is locked first, so that no claim can put it somewhere meanwhile. A worktree is never stranded: its repository is
+   * on that host alone, and nobody knows what work is in it.
+   */
+  async strandedFolder(tx: Tx, workspaceId: string, taskId: string, leaseSec: number): Promise<StrandedFolder | null> {
+    await tx.query(`select from tasks where workspace_id = $1 and id = $2 for no key update`, [workspaceId, taskId]);
+    const [folder] = await tx.query<StrandedFolder>(
+      `select f.host_id, f.path,
+              array(select s.id from task_sessions s where s.task_id = f.task_id and s.${OPEN}) as session_ids
+         from task_folders f join hosts h on h.id = f.host_id
+        where f.workspace_id = $1 and f.task_id = $2 and f.repository_id is null and not ${liveHostSql('$3')}`,
+      [workspaceId, taskId, leaseSec],
+    );
+    return folder ?? null;
+  }
+
+  async forgetFolder(tx: Tx, workspaceId: string, taskId: string): Promise<void> {
+    await tx.query(`delete from executors_running where workspace_id = $1 and task_id = $2`, [workspaceId, taskId]);
+    await tx.query(`delete from task_folders where workspace_id = $1 and task_id = $2`, [workspaceId, taskId]);
   }
 
   async find(db: Reading, workspaceId: string, id: string): Promise<SessionRow | null> {

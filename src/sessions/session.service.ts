@@ -6,7 +6,7 @@ import { cutBytes, storableText } from '../platform/text/storable.js';
 import { mayMove, restOf } from './domain/session-state.js';
 import type { MoveCause, SessionState } from './domain/session-state.js';
 import { SessionRepository } from './session.repository.js';
-import type { LockedSession, Pair } from './session.repository.js';
+import type { LockedSession, Pair, StrandedFolder } from './session.repository.js';
 
 const EVENT_TEXT_BYTES = 4 * 1024;
 const ATTEMPTS = 5;
@@ -132,6 +132,29 @@ export class SessionService {
   async forgetConversation(tx: Tx, session: LockedSession, adapter = session.adapter): Promise<LockedSession> {
     await this.sessions.forgetConversation(tx, session, adapter);
     return { ...session, adapter, acp_session_id: null };
+  }
+
+  /** The task's folder, where its host is away. Holds the task. */
+  strandedFolder(tx: Tx, workspaceId: string, taskId: string, leaseSec: number): Promise<StrandedFolder | null> {
+    return this.sessions.strandedFolder(tx, workspaceId, taskId, leaseSec);
+  }
+
+  /**
+   * The task's next run takes place wherever it is claimed, in a new folder. The conversations of all its sessions were on the
+   * host that is left behind, too. What lies in the old folder stays there. The caller holds the sessions.
+   */
+  async leaveFolder(tx: Tx, workspaceId: string, taskId: string, { session_ids }: StrandedFolder): Promise<void> {
+    for (const id of session_ids) await this.forgetConversation(tx, await this.lock(tx, workspaceId, id));
+    await this.sessions.forgetFolder(tx, workspaceId, taskId);
+    for (const id of session_ids) {
+      const { state, error_message: error } = (await this.sessions.find(tx, workspaceId, id))!;
+      tx.emit('office.task.session.updated', {
+        session_id: id,
+        task_id: taskId,
+        state,
+        ...(error !== null && { error_message: cutBytes(error, EVENT_TEXT_BYTES) }),
+      });
+    }
   }
 
   private async keptBy(tx: Tx, sessions: readonly LockedSession[], wanted: readonly WantedSession[]): Promise<LockedSession[]> {

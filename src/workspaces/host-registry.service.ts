@@ -6,6 +6,7 @@ import type { PageQuery } from '../platform/http/page.dto.js';
 import { pageFrom } from '../platform/http/page.view.js';
 import type { Page } from '../platform/http/page.view.js';
 import { OfficeHost } from '../platform/office-host.js';
+import { liveHostSql } from './live-host.sql.js';
 import type { HostView } from './workspace.view.js';
 
 /** After a gap longer than a lease (a stop, a database that was away) a host begins anew: nothing could be claimed there. */
@@ -58,10 +59,10 @@ export class HostRegistry {
 
   /** Whether any other host has been seen within a lease: then a lease of ours that ends may be taken over. */
   async othersLive(): Promise<boolean> {
-    const rows = await this.unitOfWork.read(
-      `select from hosts where id <> $1 and last_seen_at > now() - make_interval(secs => $2) limit 1`,
-      [this.host.id, this.settings.OFFICE_LEASE_SEC],
-    );
+    const rows = await this.unitOfWork.read(`select from hosts where id <> $1 and ${liveHostSql('$2', 'hosts')} limit 1`, [
+      this.host.id,
+      this.settings.OFFICE_LEASE_SEC,
+    ]);
     return rows.length === 1;
   }
 
@@ -84,7 +85,7 @@ export class HostRegistry {
   async list({ limit, cursor }: PageQuery): Promise<Page<HostView>> {
     const rows = await this.unitOfWork.read<HostRow>(
       `select id, boot_id, name, adapters, max_executions, draining, drain_until, started_at, last_seen_at,
-              last_seen_at > now() - make_interval(secs => $3) as online,
+              ${liveHostSql('$3', 'hosts')} as online,
               (select count(*)::int from runs r where r.status = 'running' and r.lease_host_id = hosts.id) as running
          from hosts where $1::uuid is null or id > $1::uuid order by id limit $2`,
       [decodeCursor(cursor), limit + 1, this.settings.OFFICE_LEASE_SEC],

@@ -42,15 +42,17 @@ export const claimBench: Bench = {
   async run(place: BenchPlace): Promise<Figure[]> {
     const finished = Math.round(1_000_000 * place.size);
     const paused = Math.round(100_000 * place.size);
+    // The first twenty are not counted.
+    const samples = Math.min(220, Math.max(40, Math.round(2_200 * place.size)));
     const url = await place.database();
     const dataSource = await new DataSource(databaseOptions(url, { poolSize: 4 })).initialize();
     // The office's own connections give a statement less time than filling takes.
     const filler = new pg.Client({ connectionString: url });
     await filler.connect();
     try {
-      const pairs = await furnish(url, { workspaces: 1, agents: 4, tasks: 440, concurrent: 100 });
+      const pairs = await furnish(url, { workspaces: 1, agents: 4, tasks: 2 * samples, concurrent: 100 });
       await dataSource.query('analyze');
-      const empty = await claimMs(dataSource, pairs.slice(0, 220));
+      const empty = await claimMs(dataSource, pairs.slice(0, samples));
       const { workspaceId } = pairs[0]!;
       await filler.query(
         `insert into runs (id, workspace_id, agent_id, task_id, status, reason, wake_class, entitlement, claimed_at, launched_at, started_at,
@@ -58,8 +60,8 @@ export const claimBench: Bench = {
          select gen_random_uuid(), $1, t.assignee_agent_instance_id, t.id, 'completed', 'task_assigned', 1, 'assignee', now(), now(), now(),
                 now(), now() - interval '1 day'
            from generate_series(1, $2::int) n join lateral (
-             select id, assignee_agent_instance_id from tasks where workspace_id = $1 and number = 1 + n % 400) t on true`,
-        [workspaceId, finished],
+             select id, assignee_agent_instance_id from tasks where workspace_id = $1 and number = 1 + n % $3::int) t on true`,
+        [workspaceId, finished, pairs.length],
       );
       const waiting = await furnish(url, { workspaces: 1, agents: 50, tasks: paused, concurrent: 1, paused: true });
       // Into the same workspace would be a lie of constraints; the claim looks per workspace, so both places are filled.
@@ -85,7 +87,7 @@ export const claimBench: Bench = {
         [workspaceId, paused],
       );
       await filler.query('analyze');
-      const full = await claimMs(dataSource, pairs.slice(220));
+      const full = await claimMs(dataSource, pairs.slice(samples));
       return [
         {
           what: `claim with ${finished.toLocaleString('en')} finished and ${paused.toLocaleString('en')} paused runs`,

@@ -1,13 +1,14 @@
 import 'reflect-metadata';
+import { createInterface } from 'node:readline';
 import { openOffice } from './noop-office.js';
 
-/** One server of several, in a process of its own: `noop-server.ts URL`. Works from `go` to `end`. */
-const office = await openOffice(process.argv[2]!);
-process.stdout.write('ready\n');
-process.stdin.setEncoding('utf8');
-for await (const word of process.stdin) {
-  if (String(word).includes('go')) await office.start();
-  if (String(word).includes('end')) break;
+/** One server of several, in a process of its own, told by lines what to do: `open URL`, `go`, `close`. Answers each with `done`. */
+let office: Awaited<ReturnType<typeof openOffice>> | undefined;
+for await (const line of createInterface({ input: process.stdin })) {
+  const [word, url] = line.split(' ');
+  if (word === 'open') office = await openOffice(url!);
+  if (word === 'go') await office!.start();
+  if (word === 'close') await office!.close();
+  process.stdout.write('done\n');
 }
-await office.close();
 process.exit(0);

@@ -112,7 +112,7 @@ export const queueBench: Bench = {
   name: 'queue',
   async run(place: BenchPlace): Promise<Figure[]> {
     const many = Math.round(6_000 * place.size);
-    const few = Math.max(100, Math.round(500 * place.size));
+    const few = Math.max(20, Math.round(500 * place.size));
     const baseline = await graphileThroughput(await place.emptyDatabase(), many);
     const wide = await officeThroughput(await place.database(), 16, many);
     const narrow = await officeThroughput(await place.database(), 1, Math.round(many / 2));

@@ -47,7 +47,7 @@ const tell = (unitOfWork: UnitOfWork, workspaceId: string, names: readonly strin
 
 async function delivery(server: RealServer, unitOfWork: UnitOfWork, workspaces: readonly string[], size: number): Promise<Figure[]> {
   const clients = Math.max(WORKSPACES, Math.round(1_000 * size));
-  const seconds = Math.max(5, Math.round(20 * size));
+  const seconds = Math.max(1, Math.round(20 * size));
   const committed = new Map<string, number>();
   const arrivals: { name: string; at: number }[] = [];
   const sockets = await Promise.all(

@@ -49,9 +49,9 @@ export const turnBench: Bench = {
         const { asked, answered } = JSON.parse(readFileSync(file, 'utf8')) as { asked: number; answered: number };
         return { afterAnswer: finished - answered, whole: finished - asked };
       };
-      for (let warming = 0; warming < 5; warming++) await turn(1);
+      for (let warming = 0; warming < Math.max(1, Math.min(5, 60 * place.size)); warming++) await turn(1);
       const overheads: number[] = [];
-      for (let one = 0; one < Math.max(10, Math.ceil(60 * place.size)); one++) overheads.push((await turn(1)).afterAnswer);
+      for (let one = 0; one < Math.max(3, Math.ceil(60 * place.size)); one++) overheads.push((await turn(1)).afterAnswer);
       overheads.sort((a, b) => a - b);
       const before = rssKb(server.pid);
       const { whole } = await turn(UPDATES);

@@ -1,6 +1,6 @@
-import pg from 'pg';
+import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { cloneDatabase } from '../support/office-db.js';
+import { cloneDatabase, openPool } from '../support/office-db.js';
 import { mockScript, RealServer, waitFor } from '../support/real-server.js';
 
 const WAIT_MS = 20_000;
@@ -14,7 +14,7 @@ let ws: string;
 
 beforeAll(async () => {
   database = await cloneDatabase();
-  db = new pg.Pool({ connectionString: database.url, max: 2 });
+  db = openPool(database.url, 2);
   const env = { OFFICE_ADMIN_TOKEN: 'permissions-admin-token-0001', OFFICE_FIRST_EVENT_TIMEOUT_SEC: '2', OFFICE_MAX_EXECUTIONS: '1' };
   owner = await RealServer.start({ databaseUrl: database.url, env });
   ({ id: ws } = await owner.must<{ id: string }>('POST /workspaces', { name: 'Acme' }));

@@ -1,6 +1,6 @@
-import pg from 'pg';
+import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { cloneDatabase } from '../support/office-db.js';
+import { cloneDatabase, openPool } from '../support/office-db.js';
 import { mockScript, RealServer, waitFor } from '../support/real-server.js';
 
 /** Agents that run when the server is killed, in each of two workspaces. */
@@ -13,7 +13,7 @@ let server: RealServer;
 
 beforeAll(async () => {
   database = await cloneDatabase();
-  db = new pg.Pool({ connectionString: database.url, max: 2 });
+  db = openPool(database.url, 2);
   server = await RealServer.start({ databaseUrl: database.url, env: { OFFICE_MAX_EXECUTIONS: String(2 * MANY) } });
 });
 afterAll(async () => {

@@ -1,8 +1,8 @@
-import pg from 'pg';
+import type pg from 'pg';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { cloneDatabase } from '../support/office-db.js';
+import { cloneDatabase, openPool } from '../support/office-db.js';
 import { faults, RealServer, seeded, waitFor } from '../support/real-server.js';
 
 interface Entry {
@@ -28,7 +28,7 @@ let server: RealServer;
 let workspace: string;
 beforeAll(async () => {
   database = await cloneDatabase();
-  db = new pg.Pool({ connectionString: database.url, max: 3 });
+  db = openPool(database.url);
   server = await RealServer.start({ databaseUrl: database.url, env: { OFFICE_LOG_LEVEL: 'trace' } });
   workspace = (await server.must<{ id: string }>('POST /workspaces', { name: 'Acme' })).id;
 });

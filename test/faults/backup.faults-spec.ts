@@ -3,13 +3,13 @@ import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, w
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import pg from 'pg';
+import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Fleet, FLEET_TOKEN, hostIdOf, LEASE_SEC } from '../support/faults/fleet.js';
 import { binariesOf, OwnPostgres } from '../support/faults/own-postgres.js';
 import { report, SEED } from '../support/faults/report.js';
 import { FINE, hire, Workload, type Staff } from '../support/faults/workload.js';
-import { cloneDatabase } from '../support/office-db.js';
+import { cloneDatabase, openPool } from '../support/office-db.js';
 import { faults, RealServer, seeded, waitFor } from '../support/real-server.js';
 
 const LOAD_MS = faults(60) * 1_000;
@@ -38,7 +38,7 @@ const countsOf = async (db: pg.Pool): Promise<Record<string, number>> => {
 
 const openPools: pg.Pool[] = [];
 const poolOf = (url: string): pg.Pool => {
-  const pool = new pg.Pool({ connectionString: url, max: 3 });
+  const pool = openPool(url);
   openPools.push(pool);
   return pool;
 };
@@ -201,7 +201,7 @@ describe(`a backup of an office, seed ${SEED}`, () => {
     const copy = await cloneDatabase({ empty: true });
     try {
       const tablesOf = async (): Promise<number> => {
-        const pool = new pg.Pool({ connectionString: copy.url, max: 1 });
+        const pool = openPool(copy.url, 1);
         const { rowCount } = await pool.query(`select from pg_class where relnamespace = 'public'::regnamespace`);
         await pool.end();
         return rowCount!;

@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import pg from 'pg';
+import type pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { furnish, type Pair } from '../bench/furnish.js';
 import { JumpingClock, openClockedOffice, type ClockedOffice } from '../support/faults/clocked-office.js';
 import { FakeClock } from '../support/fake-clock.js';
-import { cloneDatabase } from '../support/office-db.js';
+import { cloneDatabase, openPool } from '../support/office-db.js';
 import { waitFor } from '../support/real-server.js';
 
 const HOUR_MS = 3_600_000;
@@ -16,7 +16,7 @@ let pairs: Pair[];
 const offices: ClockedOffice[] = [];
 beforeEach(async () => {
   database = await cloneDatabase();
-  db = new pg.Pool({ connectionString: database.url, max: 3 });
+  db = openPool(database.url);
   pairs = await furnish(database.url, { workspaces: 1, agents: 4, tasks: 4, concurrent: 8 });
 });
 afterEach(async () => {

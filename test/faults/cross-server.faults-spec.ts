@@ -1,8 +1,8 @@
-import pg from 'pg';
+import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Fleet, hostIdOf } from '../support/faults/fleet.js';
 import { hire, type Staff } from '../support/faults/workload.js';
-import { cloneDatabase } from '../support/office-db.js';
+import { cloneDatabase, openPool } from '../support/office-db.js';
 import { faults, mockScript, processesWith, waitFor } from '../support/real-server.js';
 
 const TIMES = faults(50);
@@ -13,7 +13,7 @@ let fleet: Fleet;
 let staff: Staff;
 beforeAll(async () => {
   database = await cloneDatabase();
-  db = new pg.Pool({ connectionString: database.url, max: 3 });
+  db = openPool(database.url);
   // One starts agents, the other is only asked: whatever it says has to cross.
   fleet = await Fleet.open({ databaseUrls: [database.url], size: 2 });
   await fleet.servers[1]!.must('POST /admin/drain', { deadline_sec: 0 });

@@ -1,7 +1,7 @@
-import pg from 'pg';
+import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openDatabaseGate, type DatabaseGate } from '../support/database-gate.js';
-import { cloneDatabase } from '../support/office-db.js';
+import { cloneDatabase, openPool } from '../support/office-db.js';
 import { faults, mockScript, RealServer, waitFor } from '../support/real-server.js';
 
 const AWAY_MS = faults(60) * 1_000;
@@ -13,7 +13,7 @@ let server: RealServer;
 beforeAll(async () => {
   database = await cloneDatabase();
   gate = await openDatabaseGate(database.url);
-  db = new pg.Pool({ connectionString: database.url, max: 3 });
+  db = openPool(database.url);
   server = await RealServer.start({ databaseUrl: gate.url });
 });
 afterAll(async () => {

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import pg from 'pg';
+import type pg from 'pg';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Fleet } from '../support/faults/fleet.js';
@@ -7,7 +7,7 @@ import { violations } from '../support/faults/invariants.js';
 import { ProcessWatch } from '../support/faults/process-watch.js';
 import { report, SEED } from '../support/faults/report.js';
 import { hire, seeToEverything, Workload } from '../support/faults/workload.js';
-import { cloneDatabase } from '../support/office-db.js';
+import { cloneDatabase, openPool } from '../support/office-db.js';
 import { faults, seeded, type RealServer } from '../support/real-server.js';
 
 const KILLS = faults(200);
@@ -27,7 +27,7 @@ let db: pg.Pool;
 let fleet: Fleet;
 beforeAll(async () => {
   database = await cloneDatabase();
-  db = new pg.Pool({ connectionString: database.url, max: 3 });
+  db = openPool(database.url);
   fleet = await Fleet.open({ databaseUrls: [database.url], size: 4 });
 });
 afterAll(async () => {

@@ -1,6 +1,6 @@
-import pg from 'pg';
+import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { cloneDatabase } from '../support/office-db.js';
+import { cloneDatabase, openPool } from '../support/office-db.js';
 import { faults, mockScript, processesWith, RealServer, seeded, waitFor } from '../support/real-server.js';
 
 const SEED = Number(process.env.OFFICE_SEED ?? 20_261_130);
@@ -29,7 +29,7 @@ const rows = async <Row extends pg.QueryResultRow>(sql: string, parameters: unkn
 
 beforeAll(async () => {
   database = await cloneDatabase();
-  db = new pg.Pool({ connectionString: database.url, max: 4 });
+  db = openPool(database.url, 4);
   server = await RealServer.start({ databaseUrl: database.url, env: { OFFICE_MAX_EXECUTIONS: '4' } });
   for (let w = 0; w < 2; w++) {
     const workspace = await server.must<{ id: string }>('POST /workspaces', { name: `W${w}` });
@@ -142,11 +142,23 @@ describe(`kill -9 of the server, ${KILLS} times, seed ${SEED}`, () => {
     // A person's word on every pair: recovers what failed or was interrupted, so that everything can run to its end.
     for (const task of tasks) await server.must(`PATCH /tasks/${task.id}`, { description: mockScript({ say: 'fine now' }) });
     for (const task of tasks) await server.must(`POST /agents/${task.agentId}/runs`, { task_id: task.id });
+    const left = () => rows<{ id: string }>(`select id from runs where status in ('queued', 'scheduled_retry', 'running')`);
     await waitFor(
-      async () => (await rows(`select id from runs where status in ('queued', 'scheduled_retry', 'running')`)).length === 0,
+      async () => {
+        // A turn that was under way at that word may fail after it, and then what is queued waits for another.
+        for (const { agent_id, task_id } of await rows<{ agent_id: string; task_id: string }>(
+          `select agent_id, task_id from task_sessions where state = 'FAILED'`,
+        )) {
+          await server.must(`POST /agents/${agent_id}/runs`, { task_id });
+        }
+        return (await left()).length === 0;
+      },
       30_000 + tasks.length * 1_000,
       'everything to run to its end',
-    );
+    ).catch(async (error: Error) => {
+      const waiting = await Promise.all((await left()).map(({ id }) => server.must(`GET /runs/${id}`)));
+      throw new Error(`${error.message}: ${JSON.stringify(waiting)}`);
+    });
     const unfinished = await rows(
       `select t.id, t.state, (
            select json_agg(json_build_array(r.status, r.reason, r.cancel_reason, left(r.error_message, 300), r.generation) order by r.id)

@@ -1,11 +1,11 @@
-import pg from 'pg';
+import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Fleet } from '../support/faults/fleet.js';
 import { violations } from '../support/faults/invariants.js';
 import { ProcessWatch } from '../support/faults/process-watch.js';
 import { report, SEED } from '../support/faults/report.js';
 import { FINE, hire, type Staff } from '../support/faults/workload.js';
-import { cloneDatabase } from '../support/office-db.js';
+import { cloneDatabase, openPool } from '../support/office-db.js';
 import { faults, seeded, waitFor } from '../support/real-server.js';
 
 const WORKSPACES = faults(20);
@@ -19,8 +19,9 @@ let db: pg.Pool;
 let fleet: Fleet;
 beforeAll(async () => {
   database = await cloneDatabase();
-  db = new pg.Pool({ connectionString: database.url, max: 3 });
-  fleet = await Fleet.open({ databaseUrls: [database.url], size: 4 });
+  db = openPool(database.url);
+  // Fewer places than agents, so that there is somebody to pass over.
+  fleet = await Fleet.open({ databaseUrls: [database.url], size: 4, env: { OFFICE_MAX_EXECUTIONS: '1' } });
 });
 afterAll(async () => {
   await fleet?.dispose();
@@ -98,6 +99,21 @@ describe(`4 servers, ${WAKES} wakes over ${WORKSPACES * PAIRS_EACH} pairs in ${W
         [[...claimedFirst]],
       );
       expect(order.rows).toEqual(waiting.rows);
+      // And in a workspace nobody is passed over whose agent has been free for a moment (that is how long a settlement takes to be seen).
+      const passedOver = await db.query(
+        `with first as materialized (
+           select r.id, r.workspace_id, r.agent_id, a.claimed_at, (r.wake_class, r.requested_at, r.id) as place
+             from runs r join run_attempts a on a.run_id = r.id and a.generation = 1 where r.id = any($1))
+         select later.id, sooner.id as passed_over, sooner.claimed_at - later.claimed_at as by
+           from first later join first sooner on sooner.workspace_id = later.workspace_id and sooner.place < later.place
+            and sooner.claimed_at > later.claimed_at + interval '500 ms'
+          where not exists (
+            select from run_attempts b join runs q on q.id = b.run_id
+             where q.agent_id = sooner.agent_id and b.claimed_at < later.claimed_at + interval '500 ms'
+               and b.finished_at > later.claimed_at - interval '500 ms')`,
+        [[...claimedFirst]],
+      );
+      expect(passedOver.rows).toEqual([]);
 
       await drive(WAKES / 2);
       await waitFor(

@@ -1,15 +1,15 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import pg from 'pg';
+import type pg from 'pg';
 import { afterEach, describe, expect, it } from 'vitest';
 import { openDatabaseGate, type DatabaseGate } from '../support/database-gate.js';
-import { Fleet, hostIdOf, LEASE_SEC } from '../support/faults/fleet.js';
+import { Fleet, hostIdOf, LEASE_SEC, metricOf } from '../support/faults/fleet.js';
 import { violations } from '../support/faults/invariants.js';
 import { Namespaces } from '../support/faults/namespaces.js';
 import { OwnPostgres } from '../support/faults/own-postgres.js';
 import { ProcessWatch } from '../support/faults/process-watch.js';
 import { report, SEED } from '../support/faults/report.js';
 import { hire, seeToEverything, Workload, type Staff } from '../support/faults/workload.js';
-import { cloneDatabase } from '../support/office-db.js';
+import { cloneDatabase, openPool } from '../support/office-db.js';
 import { faults, mockScript, processesWith, seeded, waitFor } from '../support/real-server.js';
 
 const closing: (() => Promise<void> | void)[] = [];
@@ -36,7 +36,7 @@ async function behindGates(size: number): Promise<Network> {
   closing.push(database.drop);
   const gates = await Promise.all(Array.from({ length: size }, () => openDatabaseGate(database.url)));
   closing.push(async () => void (await Promise.all(gates.map((gate) => gate.close()))));
-  const db = new pg.Pool({ connectionString: database.url, max: 3 });
+  const db = openPool(database.url);
   closing.push(() => db.end());
   const fleet = await Fleet.open({ databaseUrls: gates.map(({ url }) => url), size });
   closing.push(() => fleet.dispose());
@@ -51,7 +51,7 @@ async function inNamespaces(size: number): Promise<Network | null> {
   const postgres = await OwnPostgres.start({ settings: { listen_addresses: '*', fsync: 'off' }, networks: [namespaces.network] });
   closing.push(() => postgres.dispose());
   const name = await postgres.create();
-  const db = new pg.Pool({ connectionString: postgres.urlOf(name), max: 3 });
+  const db = openPool(postgres.urlOf(name));
   closing.push(() => db.end());
   const fleet = await Fleet.open({
     databaseUrls: Array.from({ length: size }, (_, n) => postgres.urlOf(name, namespaces.gateway(n))),
@@ -82,14 +82,16 @@ const runsOf = async (db: pg.Pool, taskIds: readonly string[]): Promise<Run[]> =
     )
   ).rows;
 
-/** A turn of so long that server `n` holds. Others may have taken some before. */
-async function turnOn({ fleet, db }: Network, staff: Staff, n: number, ms: number): Promise<string> {
+const asleep = (ms: number): string => mockScript({ say: 'long' }, { sleep_ms: ms, when: { turn: [1] } }, { say: 'done' });
+
+/** A turn that server `n` holds. Others may have taken some before. */
+async function turnOn({ fleet, db }: Network, staff: Staff, n: number, script: string): Promise<string> {
   const hostId = hostIdOf(fleet.servers[n]!);
   for (let attempt = 0; attempt < 20; attempt++) {
     const agent = staff.agents[attempt % staff.agents.length]!;
     const { id } = await fleet.must<{ id: string }>(`POST /workspaces/${agent.workspaceId}/tasks`, {
       title: 'turn',
-      description: mockScript({ say: 'long' }, { sleep_ms: ms, when: { turn: [1] } }, { say: 'done' }),
+      description: script,
       assignee_agent_instance_id: agent.id,
     });
     const host = await waitFor(
@@ -112,7 +114,7 @@ async function cutOffDuringWork(network: Network): Promise<void> {
   const { fleet, db, cut } = network;
   const staff = await hire(fleet, { workspaces: 2, agents: 4, concurrent: 8 });
   const watch = new ProcessWatch(staff.workspaces);
-  const task = await turnOn(network, staff, 0, 6_000 * LEASE_SEC);
+  const task = await turnOn(network, staff, 0, asleep(6_000 * LEASE_SEC));
   const [before] = await runsOf(db, [task]);
   cut.off(0);
   // Its supervisor knows no more than that the lease ends.
@@ -132,6 +134,64 @@ async function cutOffDuringWork(network: Network): Promise<void> {
   expect([...watch.doubled, ...(await violations(db, fleet, staff))]).toEqual([]);
 }
 
+/** Something every few hundredths of a second, for longer than a server can be cut off before another takes over. */
+const STREAM = mockScript(
+  ...Array.from({ length: 900 }, (_, n) => [{ say: `part ${n}` }, { tool: `look ${n}` }, { sleep_ms: 40 }])
+    .flat()
+    .map((step) => ({ ...step, when: { turn: [1] } })),
+  { say: 'done' },
+);
+
+interface Entry {
+  readonly seq: number;
+  readonly kind: string;
+  readonly title: string | null;
+  readonly body: string;
+  readonly rev: number;
+}
+
+const entriesOf = async (db: pg.Pool, runId: string): Promise<Entry[]> =>
+  (await db.query<Entry>(`select seq, kind, title, body, rev::int from session_entries where run_id = $1 order by seq`, [runId])).rows;
+
+/** Cut off while its agent talks: what has been written down stays, is there once, and nothing is added to it. */
+async function cutOffDuringFlush({ fleet, db }: Network, staff: Staff, task: string, cut: Pick<Cut, 'off' | 'on'>): Promise<void> {
+  const [begun] = await runsOf(db, [task]);
+  await waitFor(async () => (await entriesOf(db, begun!.id)).length > 20, 20_000, 'some of the talk to be written down');
+  cut.off(0);
+  await waitFor(
+    () => processesWith(`OFFICE_EXECUTION_ID=${begun!.execution_id}`).length === 0,
+    (LEASE_SEC + 5) * 1_000,
+    'the owner to fence itself',
+  );
+  await waitFor(async () => (await runsOf(db, [task]))[0]!.status !== 'running', 4_000 * LEASE_SEC, 'another to settle it');
+  const before = await entriesOf(db, begun!.id);
+  await cut.on(0);
+  // The batch that it could not bring home is refused, whenever it comes.
+  await waitFor(async () => (await metricOf(fleet.servers[0]!, 'office_transcript_refused_total')) > 0, 40_000, 'the rest to be refused');
+  await waitFor(async () => (await metricOf(fleet.servers[0]!, 'office_live_runs')) === 0, 20_000, 'it to let go');
+  expect(await entriesOf(db, begun!.id)).toEqual(before);
+  expect((await runsOf(db, [task]))[0]).toMatchObject({ status: 'failed', failure_kind: 'interrupted', outcome: 'interrupted', said: 0 });
+  expect(before.map(({ seq }) => seq)).toEqual(before.map((_, n) => n + 1));
+  const spoken = (kind: string, text: (entry: Entry) => string | null) => before.filter((entry) => entry.kind === kind).map(text);
+  const said = spoken('message', ({ body }) => body);
+  expect(said.length).toBeGreaterThan(5);
+  expect(said).toEqual(said.map((_, n) => `part ${n}`));
+  const tools = spoken('tool', ({ title }) => title);
+  expect(tools).toEqual(tools.map((_, n) => `look ${n}`));
+  const shown = await fleet.must<{ items: { seq: number }[] }>(`GET /runs/${begun!.id}/entries?limit=1`);
+  expect(shown.items).toMatchObject([{ seq: before.length }]);
+  await seeToEverything(fleet, staff, 60_000);
+  // What follows is told after it, in the same session.
+  const [{ first }] = (
+    await db.query<{ first: number }>(
+      `select min(first_seq)::int as first from run_attempts a join runs r on r.id = a.run_id where r.task_id = $1 and r.id <> $2`,
+      [task, begun!.id],
+    )
+  ).rows as [{ first: number }];
+  expect(first).toBe(before.length + 1);
+  expect(await violations(db, fleet, staff)).toEqual([]);
+}
+
 describe(`a server cut off from the database for longer than its lease, seed ${SEED}`, () => {
   it('during work: fences itself, is settled as interrupted, and its result changes nothing', async () => {
     await cutOffDuringWork(await behindGates(2));
@@ -141,7 +201,7 @@ describe(`a server cut off from the database for longer than its lease, seed ${S
     const network = await behindGates(2);
     const { fleet, db, gates } = network;
     const staff = await hire(fleet, { workspaces: 2, agents: 4, concurrent: 8 });
-    const task = await turnOn(network, staff, 0, 1_000);
+    const task = await turnOn(network, staff, 0, asleep(1_000));
     // Everything it says from now on lies on the wire: renewals, the settle, its commit.
     gates[0]!.freeze();
     await waitFor(async () => (await runsOf(db, [task]))[0]!.status !== 'running', 5_000 * LEASE_SEC, 'another to settle it');
@@ -156,6 +216,19 @@ describe(`a server cut off from the database for longer than its lease, seed ${S
     });
     await seeToEverything(fleet, staff, 60_000);
     expect(await violations(db, fleet, staff)).toEqual([]);
+  });
+
+  it('during a transcript flush: what was written is there once, what was not is refused, and the run is interrupted', async () => {
+    const network = await behindGates(2);
+    const staff = await hire(network.fleet, { workspaces: 2, agents: 4, concurrent: 8 });
+    await cutOffDuringFlush(network, staff, await turnOn(network, staff, 0, STREAM), network.cut);
+  });
+
+  it('during a transcript flush that arrives when another has settled the run', async () => {
+    const network = await behindGates(2);
+    const staff = await hire(network.fleet, { workspaces: 2, agents: 4, concurrent: 8 });
+    const [gate] = network.gates as [DatabaseGate];
+    await cutOffDuringFlush(network, staff, await turnOn(network, staff, 0, STREAM), { off: () => gate.freeze(), on: () => gate.thaw() });
   });
 
   it(
@@ -192,5 +265,7 @@ describe(`a server cut off from the database for longer than its lease, seed ${S
       return;
     }
     await cutOffDuringWork(network);
+    const staff = await hire(network.fleet, { workspaces: 2, agents: 4, concurrent: 8 });
+    await cutOffDuringFlush(network, staff, await turnOn(network, staff, 0, STREAM), network.cut);
   });
 });

@@ -11,6 +11,7 @@ import { OwnPostgres, type OwnPostgresOptions } from '../support/faults/own-post
 import { ProcessWatch } from '../support/faults/process-watch.js';
 import { report, SEED } from '../support/faults/report.js';
 import { FINE, hire, seeToEverything, Workload, type Staff } from '../support/faults/workload.js';
+import { openPool } from '../support/office-db.js';
 import { faults, seeded, waitFor } from '../support/real-server.js';
 
 /** A server may say so many lines a minute while its database is in trouble, besides what it says of its work. */
@@ -32,8 +33,7 @@ class Scene {
   static async open(options: OwnPostgresOptions = {}): Promise<Scene> {
     const postgres = await OwnPostgres.start(options);
     const url = postgres.urlOf(await postgres.create());
-    const db = new pg.Pool({ connectionString: url, max: 2 });
-    db.on('error', () => undefined);
+    const db = openPool(url, 2);
     const fleet = await Fleet.open({ databaseUrls: [url], size: 2 });
     const staff = await hire(fleet, { workspaces: 2, agents: 3, threshold: 100 });
     const load = new Workload(fleet, staff, seeded(SEED), 30).start(2, 150);
@@ -68,12 +68,13 @@ class Scene {
 
   /** Everything goes on by itself. Answers what is wrong in the end. */
   async goesOn(what: string, facts: Record<string, unknown> = {}): Promise<string[]> {
+    const done = async (): Promise<number> => (await this.db.query(`select from runs where status = 'completed'`)).rowCount!;
+    // Before anybody is asked: what is asked may be done by the time the last has been asked.
+    const before = await done();
     for (const { id, workspaceId } of this.staff.agents) {
       await this.fleet.must(`POST /agents/${id}/unpause`, {});
       await this.fleet.must(`POST /workspaces/${workspaceId}/tasks`, { title: 'after', description: FINE, assignee_agent_instance_id: id });
     }
-    const done = async (): Promise<number> => (await this.db.query(`select from runs where status = 'completed'`)).rowCount!;
-    const before = await done();
     await waitFor(async () => (await done()) > before + 3, 60_000, 'work to go on');
     const minutes = (performance.now() - this.since) / 60_000;
     const said = this.fleet.servers.map(({ log }, n) => log.slice(this.seen[n]).filter((line) => !line.includes('"run ended"')));
@@ -104,7 +105,7 @@ afterEach(async () => {
 });
 
 describe(`a PostgreSQL in trouble, seed ${SEED}`, () => {
-  it(`killed -9 under load, ${faults(20)} times`, async () => {
+  it(`killed -9 under load, ${faults(20)} times`, { timeout: 180_000 + faults(20) * 15_000 }, async () => {
     const { postgres } = await open();
     for (let n = 0; n < faults(20); n++) {
       await postgres.killNine();

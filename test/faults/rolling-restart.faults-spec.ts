@@ -1,11 +1,11 @@
-import pg from 'pg';
+import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Fleet, hostIdOf } from '../support/faults/fleet.js';
 import { violations } from '../support/faults/invariants.js';
 import { ProcessWatch } from '../support/faults/process-watch.js';
 import { report, SEED } from '../support/faults/report.js';
 import { hire, seeToEverything, Workload } from '../support/faults/workload.js';
-import { cloneDatabase } from '../support/office-db.js';
+import { cloneDatabase, openPool } from '../support/office-db.js';
 import { faults, mockScript, processesWith, seeded, waitFor } from '../support/real-server.js';
 
 const ROUNDS = faults(10);
@@ -15,7 +15,7 @@ let db: pg.Pool;
 let fleet: Fleet;
 beforeAll(async () => {
   database = await cloneDatabase();
-  db = new pg.Pool({ connectionString: database.url, max: 3 });
+  db = openPool(database.url);
   fleet = await Fleet.open({ databaseUrls: [database.url], size: 3 });
 });
 afterAll(async () => {

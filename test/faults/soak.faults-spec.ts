@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import pg from 'pg';
+import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Fleet, metricOf } from '../support/faults/fleet.js';
 import { violations } from '../support/faults/invariants.js';
 import { report, SEED } from '../support/faults/report.js';
 import { FINE, hire, type Staff } from '../support/faults/workload.js';
-import { cloneDatabase } from '../support/office-db.js';
+import { cloneDatabase, openPool } from '../support/office-db.js';
 import { waitFor, type RealServer } from '../support/real-server.js';
 
 /** Half an hour, or in CI what shows that the measuring works and catches the coarse leaks. */
@@ -19,7 +19,7 @@ let fleet: Fleet;
 let staff: Staff;
 beforeAll(async () => {
   database = await cloneDatabase();
-  db = new pg.Pool({ connectionString: database.url, max: 2, application_name: 'the-test' });
+  db = openPool(database.url, 2, { application_name: 'the-test' });
   fleet = await Fleet.open({ databaseUrls: [database.url], size: 2 });
   staff = await hire(fleet, { workspaces: 2, agents: 4, concurrent: 2 });
 });

@@ -1,4 +1,4 @@
-import pg from 'pg';
+import type pg from 'pg';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Fleet, hostIdOf, LEASE_SEC, metricOf } from '../support/faults/fleet.js';
@@ -6,7 +6,7 @@ import { violations } from '../support/faults/invariants.js';
 import { ProcessWatch } from '../support/faults/process-watch.js';
 import { report, SEED } from '../support/faults/report.js';
 import { hire, seeToEverything, Workload, type Staff } from '../support/faults/workload.js';
-import { cloneDatabase } from '../support/office-db.js';
+import { cloneDatabase, openPool } from '../support/office-db.js';
 import { faults, mockScript, processesWith, seeded, waitFor, type RealServer } from '../support/real-server.js';
 
 const FREEZES = faults(20);
@@ -19,7 +19,7 @@ let fleet: Fleet;
 let staff: Staff;
 beforeAll(async () => {
   database = await cloneDatabase();
-  db = new pg.Pool({ connectionString: database.url, max: 3 });
+  db = openPool(database.url);
   fleet = await Fleet.open({ databaseUrls: [database.url], size: 3 });
   staff = await hire(fleet, { workspaces: 2, agents: 3 });
 });
@@ -36,12 +36,13 @@ interface Held {
   readonly execution_id: string;
 }
 
-const heldBy = async (server: RealServer): Promise<Held[]> =>
+/** Turns of these tasks that the server has begun. */
+const heldBy = async (server: RealServer, taskIds: readonly string[]): Promise<Held[]> =>
   (
     await db.query<Held>(
       `select r.id, r.generation, a.execution_id from runs r join run_attempts a on a.run_id = r.id and a.generation = r.generation
-        where r.status = 'running' and r.lease_host_id = $1 and r.started_at is not null`,
-      [hostIdOf(server)],
+        where r.status = 'running' and r.lease_host_id = $1 and r.started_at is not null and r.task_id = any($2)`,
+      [hostIdOf(server), taskIds],
     )
   ).rows;
 
@@ -54,16 +55,28 @@ const terminal = async (ids: readonly string[]) =>
     )
   ).rows;
 
-/** Long turns until the server holds some. */
-async function atWork(server: RealServer): Promise<Held[]> {
-  for (const agent of staff.agents) {
-    await fleet.must(`POST /workspaces/${agent.workspaceId}/tasks`, {
-      title: 'long',
-      description: mockScript({ say: 'long' }, { sleep_ms: 3_000 * LEASE_SEC, when: { turn: [1] } }, { say: 'done' }),
-      assignee_agent_instance_id: agent.id,
+/**
+ * Turns that outlast the freeze, until the server holds some. Only of these is it known how they must end: others that it holds may
+ * have settled in the moment in which it froze.
+ */
+async function atWork(server: RealServer): Promise<string[]> {
+  const taskIds: string[] = [];
+  // The others may take all of the first. Of twice as many they have no room for all.
+  for (let round = 0; round < 3 && (await heldBy(server, taskIds)).length === 0; round++) {
+    for (const agent of staff.agents) {
+      await fleet.ask(`POST /agents/${agent.id}/unpause`, {});
+      const { id } = await fleet.must<{ id: string }>(`POST /workspaces/${agent.workspaceId}/tasks`, {
+        title: 'long',
+        description: mockScript({ say: 'long' }, { sleep_ms: 60_000 * LEASE_SEC, when: { turn: [1] } }, { say: 'done' }),
+        assignee_agent_instance_id: agent.id,
+      });
+      taskIds.push(id);
+    }
+    await waitFor(async () => (await heldBy(server, taskIds)).length > 0, 5_000, 'the server to hold some').catch((error: unknown) => {
+      if (round === 2) throw error;
     });
   }
-  return waitFor(async () => ((await heldBy(server)).length > 0 ? heldBy(server) : undefined), 30_000, 'the server to hold runs');
+  return taskIds;
 }
 
 describe(`a server frozen for two leases, then awake again, ${FREEZES} times, seed ${SEED}`, () => {
@@ -77,10 +90,12 @@ describe(`a server frozen for two leases, then awake again, ${FREEZES} times, se
       let late = 0;
       for (let freeze = 0; freeze < FREEZES; freeze++) {
         const victim = fleet.servers[Math.floor(random() * fleet.servers.length)]!;
-        const held = await atWork(victim);
+        // First: people cancel what they find.
         await people.stop();
+        const long = await atWork(victim);
         victim.signal('SIGSTOP');
         const frozenAt = performance.now();
+        const held = await heldBy(victim, long);
         await waitFor(
           () => held.every(({ execution_id }) => processesWith(`OFFICE_EXECUTION_ID=${execution_id}`).length === 0),
           ENDED_WITHIN_MS,
@@ -103,6 +118,8 @@ describe(`a server frozen for two leases, then awake again, ${FREEZES} times, se
         await waitFor(async () => (await metricOf(victim, 'office_live_runs')) === 0, 20_000, 'the zombie to let go');
         expect(await terminal(ids)).toEqual(before);
         late += await metricOf(victim, 'office_stale_writes_total');
+        // What the others hold of them would keep everybody busy.
+        for (const id of long) await fleet.must(`PATCH /tasks/${id}`, { state: 'cancelled' });
         people = load.start(1, 400);
       }
       await load.stop();

@@ -33,6 +33,16 @@ export async function openOfficeDb({ poolSize = 10 } = {}): Promise<OfficeDb> {
   };
 }
 
+/**
+ * A pool for looking on. Its `end` does not wait for the other side: a connection may still be closing when the database is dropped or
+ * its PostgreSQL stopped, and says so then (57P01); or both were cut off on purpose. What matters is said by the next query.
+ */
+export function openPool(url: string, max = 3, about: pg.PoolConfig = {}): pg.Pool {
+  const pool = new pg.Pool({ connectionString: url, max, ...about });
+  pool.on('error', () => undefined);
+  return pool;
+}
+
 /** A migrated database without a connection to it, or an empty one. */
 export async function cloneDatabase({ empty = false } = {}): Promise<{ url: string; drop(): Promise<void> }> {
   const url = new URL(inject('templateUrl'));

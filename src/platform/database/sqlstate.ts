@@ -4,7 +4,10 @@ import { QueryFailedError, QueryRunnerAlreadyReleasedError, QueryRunnerProviderA
 const RETRYABLE = new Set(['40001', '40P01']);
 
 /** The server is gone, going, starting or full. Nothing is wrong with what was asked. */
-const UNAVAILABLE = new Set(['57P01', '57P02', '57P03', '53300', '53100', '53200', '25006', '08000', '08001', '08003', '08004', '08006']);
+const UNAVAILABLE = new Set(
+  // 25P03: our own transaction stood open for too long, because this process did not run. The connection is gone, nothing was done.
+  ['57P01', '57P02', '57P03', '53300', '53100', '53200', '25006', '25P03', '08000', '08001', '08003', '08004', '08006'],
+);
 const UNREACHABLE = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EHOSTUNREACH', 'ENETUNREACH']);
 const UNREACHABLE_TEXT =
   /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|client was closed|not queryable|Query read timeout/i;

@@ -376,6 +376,17 @@ const OPERATIONS: Readonly<Record<string, () => Promise<() => Promise<unknown>>>
     const { run, task } = await failed();
     return () => post(`tasks/${task}/sessions/${run.sessionId}/start-fresh`);
   },
+  'a session at rest is started fresh, its host away': async () => {
+    const { run, task } = await running();
+    await settle(run, ENDED);
+    const away = newId();
+    await office.rows(
+      `insert into hosts (id, boot_id, name, adapters, max_executions, last_seen_at) values ($1, $1, 'gone', '{}', 1, now() - interval '1 hour')`,
+      [away],
+    );
+    await office.rows(`update task_folders set host_id = $2 where task_id = $1`, [task, away]);
+    return () => post(`tasks/${task}/sessions/${run.sessionId}/start-fresh`);
+  },
   'a run fails for a passing reason and is tried again': async () => {
     const { agent, run } = await running();
     await office.rows(`update agent_instances set adapter = 'claude' where id = $1`, [agent]);

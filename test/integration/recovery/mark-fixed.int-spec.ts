@@ -383,3 +383,91 @@ describe('Resume and Start fresh', () => {
     expect(await office.count(ws)).toBe(0);
   });
 });
+
+describe('a host that is away', () => {
+  const AWAY = newId();
+  beforeAll(async () => {
+    await office.rows(
+      `insert into hosts (id, boot_id, name, adapters, max_executions, last_seen_at) values ($1, $2, 'gone', '{mock}', 8, now() - interval '1 hour')`,
+      AWAY,
+      newId(),
+    );
+  });
+  /** As if that host had run the task so far. */
+  const strand = async (taskId: string): Promise<void> => {
+    await office.rows(`update task_folders set host_id = $2, path = '/gone/folder' where task_id = $1`, taskId, AWAY);
+    await office.rows(`update executors_running set host_id = $2, path = '/gone/folder' where task_id = $1`, taskId, AWAY);
+  };
+
+  it('keeps its tasks waiting; Start fresh takes one of them to a new folder wherever there is a host', async () => {
+    const [ada, eve] = [await office.agent(ws, { name: 'Ada' }), await office.agent(ws, { name: 'Eve' })];
+    const { taskId, runId, sessionId } = await office.failedTask(ws, ada);
+    await wake({ agentId: eve, on: { taskId }, reason: 'mentioned' });
+    const mentioned = await office.startPair(ws, eve, taskId);
+    await office.complete(mentioned);
+    await strand(taskId);
+    const { acp_session_id } = await sessionOf(sessionId);
+    expect((await office.dismiss(ws, runId)).body['waiting_on']).toBe('host_offline');
+    const seq = (await office.row<{ last_seq: number }>(`select last_seq::int from office_event_counters where workspace_id = $1`, ws))
+      .last_seq;
+
+    const started = await office.ask(`POST /tasks/${taskId}/sessions/${sessionId}/start-fresh`);
+    expect([started.status, started.body]).toEqual([
+      202,
+      { session: { id: sessionId, state: 'IDLE' }, run_id: (await queuedOf(ada))[0]!.id, waiting_on: 'claimable' },
+    ]);
+    expect(await sessionOf(sessionId)).toEqual({ state: 'IDLE', acp_session_id: null, acp_session_history: [acp_session_id] });
+    // The others that worked in that folder have nothing left of it either.
+    expect(await sessionOf(mentioned.sessionId)).toEqual({
+      state: 'IDLE',
+      acp_session_id: null,
+      acp_session_history: [`acp-${mentioned.runId}`],
+    });
+    expect((await office.must<{ executor: unknown }>(`GET /sessions/${mentioned.sessionId}`)).executor).toBeNull();
+    const told = await office.rows<{ id: string }>(
+      `select payload ->> 'session_id' as id from office_events
+        where workspace_id = $1 and seq > $2 and action = 'office.task.session.updated' order by 1`,
+      ws,
+      seq,
+    );
+    expect(told.map(({ id }) => id)).toEqual([sessionId, mentioned.sessionId].toSorted());
+    const { claimed } = await office.claim(ws);
+    expect(claimed).toMatchObject([
+      { runId: started.body['run_id'], sessionId, acpSessionId: null, folder: `/nowhere/${ws}/tasks/${taskId}` },
+    ]);
+    expect(await office.rows(`select host_id from task_folders where task_id = $1`, taskId)).toEqual([{ host_id: office.hostId }]);
+    expect(
+      await office.rows(`select event_type, payload from office_run_events where run_id = $1 order by seq`, started.body['run_id']),
+    ).toEqual([{ event_type: 'folder.left', payload: { host_id: AWAY, path: '/gone/folder' } }]);
+  });
+
+  it('and takes a session that has not failed along; Resume does not, and a turn under way is left alone', async () => {
+    const ada = await office.agent(ws);
+    const taskId = await office.task(ws, { assignee_agent_instance_id: ada });
+    const run = await office.startPair(ws, ada, taskId);
+    await strand(taskId);
+    const press = async (what: string) => (await office.ask(`POST /tasks/${taskId}/sessions/${run.sessionId}/${what}`)).body['code'];
+    expect([await press('resume'), await press('start-fresh')]).toEqual(['session_not_failed', 'session_not_failed']);
+    await office.complete(run);
+    expect([await press('resume'), await press('start-fresh')]).toEqual(['session_not_failed', undefined]);
+    expect((await office.claim(ws)).claimed).toMatchObject([{ reason: 'manual_start_fresh', acpSessionId: null }]);
+  });
+
+  it('keeps its worktrees: the repository is there only, and nobody knows what work is in them', async () => {
+    const ada = await office.agent(ws);
+    const { taskId, sessionId } = await office.failedTask(ws, ada);
+    const repository = newId();
+    await office.rows(
+      `insert into repositories (id, workspace_id, host_id, name, path) values ($1, $2, $3, 'r', '/r')`,
+      repository,
+      ws,
+      AWAY,
+    );
+    await office.rows(`update tasks set repository_id = $2 where id = $1`, taskId, repository);
+    await office.rows(`update task_folders set repository_id = $2 where task_id = $1`, taskId, repository);
+    await strand(taskId);
+    const started = await office.must(`POST /tasks/${taskId}/sessions/${sessionId}/start-fresh`);
+    expect(started['waiting_on']).toBe('host_offline');
+    expect(await office.rows(`select host_id from task_folders where task_id = $1`, taskId)).toEqual([{ host_id: AWAY }]);
+  });
+});
