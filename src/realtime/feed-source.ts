@@ -28,11 +28,14 @@ export abstract class FeedSource {
   abstract read(after: number, limit: number, tokenIds: readonly string[]): Promise<FeedPage>;
 }
 
-/** SQL of the tokens among `$tokens` whose person has a role in the workspace at this moment. */
+/**
+ * SQL of the tokens among `$tokens` whose person has a role in the workspace at this moment. Not `now()`: that is when the statement
+ * came, and what it then sees may be younger, the word of an expiry and what came after it.
+ */
 export const admittedSql = (workspace: string, tokens: string): string => `
   select array_agg(t.id::text) from access_tokens t join workspace_members m on m.user_id = t.user_id
    where m.workspace_id = ${workspace} and t.id = any(${tokens}::uuid[])
-     and t.revoked_at is null and (t.expires_at is null or t.expires_at > now())`;
+     and t.revoked_at is null and (t.expires_at is null or t.expires_at > clock_timestamp())`;
 
 export const instantSql = (column: string): string => `to_char((${column}) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
