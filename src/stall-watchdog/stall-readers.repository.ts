@@ -124,11 +124,11 @@ export class SignalledSessionRows extends SignalledSessions {
   override async list({ after: from, take, workspaceId }: Page, olderThanMs: number, db?: Reading): Promise<SignalledSession[]> {
     const believedMs = this.settings.OFFICE_LEASE_SEC * 1_000;
     const parameters = [believedMs, olderThanMs, from, workspaceId, take];
-    return (await (db ?? outside(this.unitOfWork)).query<SignalledSession>(SIGNALLED_PAGE, parameters)).map(withDates);
+    return (await (db ?? outside(this.unitOfWork)).prepared<SignalledSession>(SIGNALLED_PAGE, parameters)).map(withDates);
   }
 
   override async again(sessionId: string, db: Reading): Promise<SignalledSession | null> {
-    const [row] = await db.query<SignalledSession>(SIGNALLED_AGAIN, [this.settings.OFFICE_LEASE_SEC * 1_000, sessionId]);
+    const [row] = await db.prepared<SignalledSession>(SIGNALLED_AGAIN, [this.settings.OFFICE_LEASE_SEC * 1_000, sessionId]);
     return row === undefined ? null : withDates(row);
   }
 }
@@ -140,11 +140,11 @@ export class TaskAtGateRows extends TasksAtGates {
   }
 
   override list({ after: from, take, workspaceId }: Page, longerThanMs: number, db?: Reading): Promise<TaskAtGate[]> {
-    return (db ?? outside(this.unitOfWork)).query<TaskAtGate>(AT_GATES, [longerThanMs, from, workspaceId, take]);
+    return (db ?? outside(this.unitOfWork)).prepared<TaskAtGate>(AT_GATES, [longerThanMs, from, workspaceId, take]);
   }
 
   override async again(taskId: string, longerThanMs: number, db: Reading): Promise<TaskAtGate | null> {
-    const [row] = await db.query<TaskAtGate>(AT_GATE_AGAIN, [longerThanMs, taskId]);
+    const [row] = await db.prepared<TaskAtGate>(AT_GATE_AGAIN, [longerThanMs, taskId]);
     return row ?? null;
   }
 }
@@ -178,7 +178,7 @@ export class RunInFlightRows extends RunsInFlight {
   }
 
   override async of(tasks: readonly TaskAtGate[], db?: Reading): Promise<ReadonlySet<string>> {
-    const rows = await (db ?? outside(this.unitOfWork)).query<{ id: string }>(IN_FLIGHT, [tasks.map(({ taskId }) => taskId)]);
+    const rows = await (db ?? outside(this.unitOfWork)).prepared<{ id: string }>(IN_FLIGHT, [tasks.map(({ taskId }) => taskId)]);
     return new Set(rows.map(({ id }) => id));
   }
 }
@@ -194,18 +194,22 @@ export class QuietTurnRows extends QuietTurns {
 
   override async list({ after: from, take, workspaceId }: Page, longerThanMs: number, db?: Reading): Promise<QuietTurn[]> {
     const parameters = [this.settings.OFFICE_LEASE_SEC * 1_000, longerThanMs, from, workspaceId, take];
-    return (await (db ?? outside(this.unitOfWork)).query<QuietTurn>(QUIET_PAGE, parameters)).map(withDates);
+    return (await (db ?? outside(this.unitOfWork)).prepared<QuietTurn>(QUIET_PAGE, parameters)).map(withDates);
   }
 
   override async again(runId: string, db: Reading): Promise<QuietTurn | null> {
-    const [row] = await db.query<QuietTurn>(QUIET_AGAIN, [this.settings.OFFICE_LEASE_SEC * 1_000, runId]);
+    const [row] = await db.prepared<QuietTurn>(QUIET_AGAIN, [this.settings.OFFICE_LEASE_SEC * 1_000, runId]);
     return row === undefined ? null : withDates(row);
   }
 }
 
 async function byTask<Row>(db: Reading, sql: string, tasks: readonly TaskAtGate[]): Promise<ReadonlyMap<string, readonly Row[]>> {
-  const rows = await db.query<Row & { task_id: string }>(sql, [tasks.map(({ taskId }) => taskId), tasks.map(({ stepId }) => stepId)]);
+  const rows = await db.prepared<Row & { task_id: string }>(sql, [tasks.map(({ taskId }) => taskId), tasks.map(({ stepId }) => stepId)]);
   const found = new Map<string, Row[]>();
-  for (const row of rows) found.set(row.task_id, [...(found.get(row.task_id) ?? []), row]);
+  for (const row of rows) {
+    const known = found.get(row.task_id);
+    if (known === undefined) found.set(row.task_id, [row]);
+    else known.push(row);
+  }
   return found;
 }

@@ -21,9 +21,10 @@ export class StallWatchdog {
   /** One tick, within one budget. `leads` is asked again and again: a server that leads no more stops at once. */
   async tick(leads: () => boolean = () => true): Promise<void> {
     const tick = new Tick(new TickBudget(this.clock, BUDGET_MS), leads);
-    await this.signals.look(tick);
-    await this.decisions.look(tick);
-    await this.quiet.look(tick);
+    // Side by side: what one of them waits for is not the other's delay. Quiet turns come after signals: one that is being closed for its
+    // signal is not told of as quiet, too.
+    const ends = await Promise.allSettled([this.signals.look(tick).then(() => this.quiet.look(tick)), this.decisions.look(tick)]);
+    for (const end of ends) if (end.status === 'rejected') throw end.reason;
   }
 
   /** Another server looks now. */

@@ -18,8 +18,10 @@ import { skillsFolderOf } from '../../../src/execution/adapters/skills-folder.js
 import { RUNTIME_ACTIONS } from '../../../src/runtime/all-actions.js';
 import { LaunchKit } from '../../../src/runs/launch-kit.js';
 import { writeSkills } from '../../../src/runtime/skill-folder.js';
+import { SkillShelf } from '../../../src/runtime/skill-shelf.js';
 import { writeSkillsAs } from '../../../src/runtime/skill-writer.js';
 import { shutToOthers } from '../../../src/platform/state/work-dir.js';
+import type { AgentUsers } from '../../../src/workspaces/agent-users.service.js';
 import { SYSTEM_SKILLS } from '../../../src/workspaces/domain/system-skills.js';
 import { SkillService } from '../../../src/workspaces/skill.service.js';
 import { RuntimeDesk } from '../../support/runtime-desk.js';
@@ -198,6 +200,63 @@ describe('the folder of skills', () => {
     rmSync(folder, { recursive: true });
     expect(await write(SKILL)).toEqual([]);
     expect(readdirSync(root)).toEqual([]);
+  });
+});
+
+describe('the shelf that new folders are furnished from', () => {
+  let root: string;
+  beforeEach(() => void (root = mkdtempSync(join(tmpdir(), 'office-shelf-'))));
+  afterEach(() => rmSync(root, { recursive: true }));
+  const aShelf = () => new SkillShelf({ folderOf: () => join(root, 'workspace') } as unknown as AgentUsers);
+  let asked = 0;
+  const furnish = (shelf: SkillShelf, name: string, skill = SKILL, version = 'v1') =>
+    shelf.furnish('workspace', version, { folder: join(root, name), below: '.office/skills' }, async () => {
+      asked++;
+      return [skill];
+    });
+  const file = (name: string): string => join(root, name, '.office', 'skills', 'doors', 'SKILL.md');
+  beforeEach(() => void (asked = 0));
+
+  it('is one copy, made once, however many begin at the same moment, and found again after a restart', async () => {
+    const shelf = aShelf();
+    const names = ['a', 'b', 'c', 'd'];
+    expect(await Promise.all(names.map((name) => furnish(shelf, name)))).toEqual([true, true, true, true]);
+    await furnish(aShelf(), 'e');
+    expect(new Set([...names, 'e'].map((name) => statSync(file(name)).ino)).size).toBe(1);
+    expect(readFileSync(file('e'), 'utf8')).toContain('Oil it.');
+    expect(existsSync(join(root, 'a', '.office', 'skills', 'doors', '.gitignore'))).toBe(true);
+    expect(asked).toBe(2);
+  });
+
+  it('is made anew when somebody wrote to what is linked from it, also while nobody looked', async () => {
+    const shelf = aShelf();
+    await furnish(shelf, 'a');
+    writeFileSync(file('a'), 'Steal it.');
+    await furnish(shelf, 'b');
+    expect(readFileSync(file('b'), 'utf8')).toContain('Oil it.');
+    writeFileSync(file('b'), 'Steal it.');
+    await furnish(aShelf(), 'c');
+    expect(readFileSync(file('c'), 'utf8')).toContain('Oil it.');
+  });
+
+  it('follows the registry, and what is linked already stays as it was', async () => {
+    const shelf = aShelf();
+    await furnish(shelf, 'a');
+    await furnish(shelf, 'b', { ...SKILL, content: 'Grease it.' }, 'v2');
+    expect([readFileSync(file('a'), 'utf8'), readFileSync(file('b'), 'utf8')]).toEqual([
+      expect.stringContaining('Oil it.'),
+      expect.stringContaining('Grease it.'),
+    ]);
+    expect(readdirSync(join(root, 'workspace', 'skills'))).toEqual(['v2']);
+    // Written again in one folder, it is the same everywhere else.
+    await writeSkills(join(root, 'b'), '.office/skills', [{ ...SKILL, content: 'Leave it.' }]);
+    await furnish(shelf, 'c', SKILL, 'v2');
+    expect(readFileSync(file('c'), 'utf8')).toContain('Grease it.');
+  });
+
+  it('says so where nothing can be linked', async () => {
+    writeFileSync(join(root, 'a'), 'a file');
+    expect(await furnish(aShelf(), 'a')).toBe(false);
   });
 });
 
