@@ -1,7 +1,4 @@
 import { Injectable, Optional } from '@nestjs/common';
-import { Server } from '@modelcontextprotocol/sdk/server/index.js';
-import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js';
-import { CallToolRequestSchema, ErrorCode, ListToolsRequestSchema, McpError } from '@modelcontextprotocol/sdk/types.js';
 import type { RunIdentity } from '../../access/domain/run-access.js';
 import { AgentRuntime, type McpMode } from '../../execution/agent-runtime.js';
 import { UnitOfWork } from '../../platform/database/unit-of-work.js';
@@ -23,6 +20,8 @@ export class McpDesk {
   ) {}
 
   async answer(run: RunIdentity, request: Request, parsedBody: unknown): Promise<Response> {
+    const { Server, WebStandardStreamableHTTPServerTransport, CallToolRequestSchema, ErrorCode, ListToolsRequestSchema, McpError } =
+      await import('./mcp-protocol.js');
     const server = new Server({ name: 'agent-office', version: '1' }, { capabilities: { tools: {} }, instructions: INSTRUCTIONS });
     server.setRequestHandler(ListToolsRequestSchema, async () => ({ tools: this.tools.list(run, await this.modeOf(run)) }));
     server.setRequestHandler(CallToolRequestSchema, async ({ params }) => {
