@@ -6,49 +6,9 @@ import { IS_OPEN_BLOCKER } from '../tasks/domain/open-blocker.js';
 import { SEAT_DECIDES, seatHolds, SEAT_IS_NEEDED } from '../workflow/domain/seat.js';
 import { HOLD_OF_AGENT, NOBODY_WENT_FIRST, PROVIDER_LIMITED } from './provider-hold.sql.js';
 import { tooOldSql } from './run-age.sql.js';
-import { EFFECTIVE_CLASS, FOLDER_HOST, waitingOnSql } from './waiting-on.sql.js';
 import { sourcesOf } from '../sessions/domain/session-state.js';
+import { CHOOSE_FIRST, CHOOSE_RUNS } from './choose-runs.sql.js';
 import type { ClaimInput, ClaimWrite, WrittenClaim } from './claim.js';
-import { workspaceGate } from './workspace-gate.sql.js';
-
-// A CASE, because PostgreSQL takes a bare comparison for so selective that it expects to read a whole queue anyway.
-const CLAIMABLE = `case when ${waitingOnSql({ leaseSec: '$2', host: '$3', busyTasks: '$4' })} = 'claimable' then true else false end`;
-
-/**
- * The best `howMany` claimable runs of one agent. Per class the oldest come first, and ageing only ever lifts the oldest
- * of a class, so merging the heads of the four classes gives the claim order without sorting a long queue. The inner
- * ORDER BY makes PostgreSQL walk the index of waiting runs and judge them one by one until it has enough; a second one
- * around the filter, which changes nothing, would make it fetch, judge and sort them all.
- */
-const bestOf = (howMany: string): string => `
-  select head.* from unnest(array[0, 1, 2, 3]) as wake_class
-   cross join lateral (
-     select r.id, ${EFFECTIVE_CLASS} as rank, r.requested_at
-       from (select r.*, ${FOLDER_HOST} from runs r
-              where r.agent_id = a.id and r.status in ('queued', 'scheduled_retry') and r.wake_class = wake_class.wake_class
-              order by r.requested_at, r.id) r
-      where ${CLAIMABLE}
-      limit ${howMany}) head
-   order by head.rank, head.requested_at, head.id limit ${howMany}`;
-
-/**
- * First the best runs of all, in the order of the claim, and the locks of their agents: whoever holds one counts its running
- * runs alone. And the gate of the workspace, shared: whoever stops the workspace takes it alone, so it waits for the claims that
- * are under way and keeps out the others. The statements that follow see `stopped_at` as it was when we had come through.
- */
-const CHOOSE_RUNS = `
-  with gate as materialized (select pg_try_advisory_xact_lock_shared(${workspaceGate('$1')}) as open)
-  select best.id from agent_instances a join workspaces w on w.id = a.workspace_id
-   cross join lateral (
-     select least(a.max_concurrent_sessions - count(*), $5) as n from runs x where x.agent_id = a.id and x.status = 'running') free
-   cross join lateral (${bestOf('free.n')}) best
-   where (select open from gate) and a.workspace_id = $1 and a.lifecycle = 'active' and a.pause_reason is null
-     -- Known of the agent alone, so that a long queue of one that cannot take any is not judged run by run.
-     and w.stopped_at is null and w.archived_at is null and free.n > 0
-     and (a.cooldown_sec = 0 or a.last_run_finished_at is null
-          or a.last_run_finished_at <= now() - make_interval(secs => a.cooldown_sec))
-   order by best.rank, best.requested_at, best.id limit $5
-     for no key update of a skip locked`;
 
 /**
  * Then the runs, their tasks and the open sessions of their pairs, each kind by id; what somebody else holds is left out. In a
@@ -245,7 +205,10 @@ export class ClaimRepository {
 
   /** Ids of the best claimable runs, in the order of the claim. Their agents are locked from here on. */
   async chooseRuns(tx: Tx, at: ClaimPlace): Promise<string[]> {
-    const chosen = await tx.openWith<{ id: string }>(CHOOSE_RUNS, [at.workspaceId, at.leaseSec, at.hostId, at.busyTaskIds, at.limit]);
+    const parameters = [at.workspaceId, at.leaseSec, at.hostId, at.busyTaskIds, at.limit];
+    const first = await tx.openWith<{ id: string; all_seen: boolean }>(CHOOSE_FIRST, parameters);
+    const isEnough = first.length === at.limit || first[0]?.all_seen === true;
+    const chosen = isEnough ? first : await tx.prepared<{ id: string }>(CHOOSE_RUNS, parameters);
     return chosen.map(({ id }) => id);
   }
 
@@ -260,21 +223,26 @@ export class ClaimRepository {
     return tx.prepared<ClaimInput>(READ_INPUTS, [tx.workspaceId, runIds, at.hostId, at.leaseSec]);
   }
 
-  async write(tx: Tx, at: ClaimPlace, claims: readonly ClaimWrite[]): Promise<WrittenClaim[]> {
+  /** Written with the commit; `heard` is told then what has been claimed. */
+  async write(tx: Tx, at: ClaimPlace, claims: readonly ClaimWrite[], heard: (written: readonly WrittenClaim[]) => void): Promise<void> {
     const stale = claims.flatMap(({ stale_wake_ids }) => stale_wake_ids);
     if (stale.length > 0) {
       await tx.query(`update wake_requests set stale = true where workspace_id = $1 and id = any($2::uuid[])`, [tx.workspaceId, stale]);
     }
-    return tx.prepared<WrittenClaim>(WRITE_CLAIMS, [
-      at.workspaceId,
-      at.hostId,
-      at.bootId,
-      at.leaseSec,
-      JSON.stringify(claims),
-      claims.map(({ run_id }) => run_id),
-      claims.flatMap(({ task_id }) => (task_id === null ? [] : [task_id])),
-      claims.map(({ session_id }) => session_id),
-    ]);
+    tx.last<WrittenClaim>(
+      WRITE_CLAIMS,
+      [
+        at.workspaceId,
+        at.hostId,
+        at.bootId,
+        at.leaseSec,
+        JSON.stringify(claims),
+        claims.map(({ run_id }) => run_id),
+        claims.flatMap(({ task_id }) => (task_id === null ? [] : [task_id])),
+        claims.map(({ session_id }) => session_id),
+      ],
+      heard,
+    );
   }
 
   /**

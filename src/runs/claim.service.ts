@@ -5,7 +5,7 @@ import { skillsFolderOf } from '../execution/adapters/skills-folder.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import type { Tx } from '../platform/database/tx.js';
 import { newId } from '../platform/ids.js';
-import type { ClaimedRun, ClaimInput, ClaimWrite } from './claim.js';
+import type { ClaimedRun, ClaimInput, ClaimWrite, WrittenClaim } from './claim.js';
 import { ClaimRepository, type ClaimPlace } from './claim.repository.js';
 import { composePrompt, type Prompt } from './domain/prompt.js';
 import type { FencedRun } from './fenced-run.js';
@@ -41,31 +41,45 @@ export class ClaimService {
     private readonly claims: ClaimRepository,
   ) {}
 
-  claim(request: ClaimRequest): Promise<ClaimResult> {
-    return this.unitOfWork.run(request.workspaceId, async (tx) => {
-      const chosen = await this.claims.chooseRuns(tx, request);
-      if (chosen.length === 0) return { claimed: [], cancelled: 0, tooOld: [], mayHaveMore: false };
-      const mine = await this.claims.lockRuns(tx, chosen);
-      const sessionIds = new Set(mine.map(({ session_id }) => session_id));
-      const inputs = (await this.claims.readInputs(tx, idsOf(mine), request)).filter(
-        ({ session }) => session === null || sessionIds.has(session.id),
-      );
-      const [stale, valid] = separate(inputs);
-      for (const { input, cancel } of stale) await this.cancel(tx, input, cancel);
-      const tooOld = valid.filter(({ input }) => input.too_old).map(({ input }) => oldRetry(request.workspaceId, input));
-      const young = valid.filter(({ input }) => !input.too_old);
-      const fresh = await this.unheld(tx, young, idsOf(mine));
-      const prepared = fresh.map(({ input, staleness }) => prepare(request, input, staleness));
-      const claimed = await this.write(tx, request, prepared);
-      return {
-        claimed,
-        cancelled: stale.length,
-        tooOld,
-        // Whoever has been left out behind one that went first is not claimable any more, and may have hidden others.
-        mayHaveMore:
-          stale.length > 0 || tooOld.length > 0 || fresh.some(({ input }) => input.hold_id !== null) || claimed.length >= request.limit,
-      };
-    });
+  async claim(request: ClaimRequest): Promise<ClaimResult> {
+    let written: readonly WrittenClaim[] = [];
+    const { prepared, ...seen } = await this.unitOfWork.run(request.workspaceId, (tx) =>
+      this.claimIn(tx, request, (rows) => (written = rows)),
+    );
+    // Cannot be: all of them were locked. What is ours then and nobody drives is settled as one that was interrupted.
+    if (written.length !== prepared.length) throw new Error('a locked run was not there to be claimed');
+    const byRun = new Map(prepared.map((one) => [one.input.run_id, one]));
+    return { ...seen, claimed: written.map((row) => claimedRun(request, row, byRun.get(row.run_id)!)) };
+  }
+
+  private async claimIn(
+    tx: Tx,
+    request: ClaimRequest,
+    heard: (written: readonly WrittenClaim[]) => void,
+  ): Promise<Omit<ClaimResult, 'claimed'> & { readonly prepared: readonly Prepared[] }> {
+    const chosen = await this.claims.chooseRuns(tx, request);
+    if (chosen.length === 0) return { prepared: [], cancelled: 0, tooOld: [], mayHaveMore: false };
+    // In one trip. What is read of runs that could not be locked is not looked at.
+    const [mine, read] = await Promise.all([this.claims.lockRuns(tx, chosen), this.claims.readInputs(tx, chosen, request)]);
+    const sessionOf = new Map(mine.map(({ id, session_id }) => [id, session_id]));
+    const inputs = read.filter(
+      ({ run_id, session }) => sessionOf.has(run_id) && (session === null || session.id === sessionOf.get(run_id)),
+    );
+    const [stale, valid] = separate(inputs);
+    for (const { input, cancel } of stale) await this.cancel(tx, input, cancel);
+    const tooOld = valid.filter(({ input }) => input.too_old).map(({ input }) => oldRetry(request.workspaceId, input));
+    const young = valid.filter(({ input }) => !input.too_old);
+    const fresh = await this.unheld(tx, young, idsOf(mine));
+    const prepared = fresh.map(({ input, staleness }) => prepare(request, input, staleness));
+    await this.write(tx, request, prepared, heard);
+    return {
+      prepared,
+      cancelled: stale.length,
+      tooOld,
+      // Whoever has been left out behind one that went first is not claimable any more, and may have hidden others.
+      mayHaveMore:
+        stale.length > 0 || tooOld.length > 0 || fresh.some(({ input }) => input.hold_id !== null) || prepared.length >= request.limit,
+    };
   }
 
   /** Those that nothing holds, and of those behind a hold that is over the one that goes first. */
@@ -82,43 +96,45 @@ export class ClaimService {
     tx.emit('office.wakeup.updated', { ...namesOf(input), status: 'cancelled' });
   }
 
-  private async write(tx: Tx, request: ClaimRequest, prepared: readonly Prepared[]): Promise<ClaimedRun[]> {
-    if (prepared.length === 0) return [];
-    const written = await this.claims.write(
-      tx,
-      request,
-      prepared.map(({ write }) => write),
-    );
-    if (written.length !== prepared.length) throw new Error('a locked run was not there to be claimed');
-    const byRun = new Map(prepared.map((one) => [one.input.run_id, one]));
+  private async write(
+    tx: Tx,
+    request: ClaimRequest,
+    prepared: readonly Prepared[],
+    heard: (written: readonly WrittenClaim[]) => void,
+  ): Promise<void> {
+    if (prepared.length === 0) return;
+    const writes = prepared.map(({ write }) => write);
+    await this.claims.write(tx, request, writes, heard);
     tellOfAgents(tx, prepared);
-    return written.map(({ run_id, generation, execution_id }) => {
-      const { input, prompt, write } = byRun.get(run_id)!;
-      tell(tx, input, write);
-      return {
-        runId: run_id,
-        generation,
-        executionId: execution_id,
-        workspaceId: request.workspaceId,
-        agentId: input.agent_id,
-        taskId: input.task_id,
-        sessionId: write.session_id,
-        adapter: input.adapter,
-        adapterConfig: input.adapter_config,
-        acpSessionId: write.new_conversation ? null : (input.session?.acpSessionId ?? null),
-        folder: write.path,
-        repositoryId: write.repository_id,
-        prompt,
-        skillsVersion: input.skills_version,
-        reason: input.reason,
-        capabilities: write.capabilities,
-        role: write.role,
-        attempt: input.retry_count + 1,
-        turn: (input.session?.turns ?? 0) + 1,
-      };
-    });
+    for (const { input, write } of prepared) tell(tx, input, write);
   }
 }
+
+const claimedRun = (
+  { workspaceId }: ClaimRequest,
+  { run_id, generation, execution_id }: WrittenClaim,
+  { input, prompt, write }: Prepared,
+): ClaimedRun => ({
+  runId: run_id,
+  generation,
+  executionId: execution_id,
+  workspaceId,
+  agentId: input.agent_id,
+  taskId: input.task_id,
+  sessionId: write.session_id,
+  adapter: input.adapter,
+  adapterConfig: input.adapter_config,
+  acpSessionId: write.new_conversation ? null : (input.session?.acpSessionId ?? null),
+  folder: write.path,
+  repositoryId: write.repository_id,
+  prompt,
+  skillsVersion: input.skills_version,
+  reason: input.reason,
+  capabilities: write.capabilities,
+  role: write.role,
+  attempt: input.retry_count + 1,
+  turn: (input.session?.turns ?? 0) + 1,
+});
 
 function separate(
   inputs: readonly ClaimInput[],

@@ -74,10 +74,13 @@ export interface LockedRun {
     readonly currentPauseId: string | null;
     /** Besides those whose runs end here. */
     readonly otherLiveSessions: number;
+    /** Some of its runs that failed are still in the inbox. */
+    readonly hasOpenFailures: boolean;
   };
 }
 
-type UncountedRun = Omit<LockedRun, 'agent'> & { readonly agent: Omit<LockedRun['agent'], 'otherLiveSessions'> };
+type Counted = 'otherLiveSessions' | 'hasOpenFailures';
+type UncountedRun = Omit<LockedRun, 'agent'> & { readonly agent: Omit<LockedRun['agent'], Counted> };
 
 /**
  * One statement, four kinds of locks, in the order that holds everywhere: tasks, runs, sessions, agents, each kind by id
@@ -125,8 +128,9 @@ const LOCK = `
     left join run_attempts n on n.run_id = r.id and n.generation = r.generation`;
 
 /** Its own statement, begun when the locks are held: of two runs of an agent that end at once, the second must see the first one's end. */
-const OTHERS_LIVE = `
-  select a.id, ${liveSessionsOf('a.id', '$3::uuid[]')} as live from agent_instances a where a.workspace_id = $1 and a.id = any($2::uuid[])`;
+const COUNTED = `
+  select a.id, ${liveSessionsOf('a.id', '$3::uuid[]')} as "otherLiveSessions",
+         exists (select from runs r where r.agent_id = a.id and ${OPEN_FAILURE}) as "hasOpenFailures" from agent_instances a where a.workspace_id = $1 and a.id = any($2::uuid[])`;
 
 const COMPLETE = `
   with c as (
@@ -172,18 +176,22 @@ export class SettlementRepository {
     const taskIds = runs.flatMap(({ taskId }) => (taskId === null ? [] : [taskId]));
     const agentIds = runs.map(({ agentId }) => agentId);
     const sessionIds = runs.map(({ sessionId }) => sessionId);
-    const [locked, others] = await Promise.all([
+    const [locked, counted] = await Promise.all([
       tx.openWith<UncountedRun>(LOCK, [tx.workspaceId, runs.map(({ runId }) => runId), taskIds, agentIds]),
-      tx.openWith<{ id: string; live: number }>(OTHERS_LIVE, [tx.workspaceId, agentIds, sessionIds]),
+      tx.openWith<Pick<LockedRun['agent'], 'id' | Counted>>(COUNTED, [tx.workspaceId, agentIds, sessionIds]),
     ]);
-    const live = new Map(others.map((agent) => [agent.id, agent.live]));
-    return new Map(locked.map((one) => [one.run.id, { ...one, agent: { ...one.agent, otherLiveSessions: live.get(one.agent.id)! } }]));
+    const counts = new Map(counted.map((agent) => [agent.id, agent]));
+    return new Map(locked.map((one) => [one.run.id, { ...one, agent: { ...one.agent, ...counts.get(one.agent.id)! } }]));
   }
 
-  /** The good end, of many at once. Answers the failure items of their pairs that it resolves. */
+  /**
+   * The good end, of many at once. Answers the failure items of their pairs that it resolves. `unheard`: there can be none, and
+   * nothing that is done meanwhile looks at these rows; it is written with the commit.
+   */
   async complete(
     tx: Tx,
     ends: readonly { run: SettledRun; stopReason: string; usage: object | null; session: SessionState }[],
+    unheard: boolean,
   ): Promise<{ item_id: string; agent_id: string }[]> {
     if (ends.length === 0) return [];
     const rows = ends.map(({ run, stopReason, usage, session }) => ({
@@ -197,14 +205,17 @@ export class SettlementRepository {
       stop_reason: stopReason,
       usage,
     }));
-    return tx.prepared<{ item_id: string; agent_id: string }>(COMPLETE, [
+    const parameters = [
       tx.workspaceId,
       JSON.stringify(rows),
       SYSTEM_USER_ID,
       rows.map(({ run_id }) => run_id),
       rows.map(({ session_id }) => session_id),
       rows.map(({ agent_id }) => agent_id),
-    ]);
+    ];
+    if (!unheard) return tx.prepared<{ item_id: string; agent_id: string }>(COMPLETE, parameters);
+    tx.last(COMPLETE, parameters);
+    return [];
   }
 
   /** Every other end of the run, its attempt, its session and its agent's clock. */

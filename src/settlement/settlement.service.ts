@@ -174,13 +174,15 @@ export class SettlementService {
   /** The rows of all good ends in one statement. What is told of each follows in its place. */
   private async completeAll(tx: Tx, judged: readonly (Judged | { readonly locked: null })[]): Promise<Resolved[]> {
     const good = [];
+    let unheard = true;
     for (const one of judged) {
       if (one.locked === null || one.ending.status !== 'completed') continue;
       const { run, locked, ending } = one;
+      unheard &&= !locked.agent.hasOpenFailures && !mayMoveTask(one);
       const session = sessionAfter(ending, locked.session.state, restAfter(locked));
       good.push({ run, stopReason: ending.stopReason, usage: usageRow(ending.usage), session });
     }
-    return this.rows.complete(tx, good);
+    return this.rows.complete(tx, good, unheard);
   }
 
   private async complete(

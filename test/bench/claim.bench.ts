@@ -14,7 +14,7 @@ import { furnish, type Pair } from './furnish.js';
 
 /** One claim of one run in a quiet workspace, again and again. */
 async function claimMs(dataSource: DataSource, pairs: readonly Pair[]): Promise<number> {
-  const unitOfWork = new UnitOfWork(dataSource, new Nudges(dataSource), new SystemClock());
+  const unitOfWork = new UnitOfWork(dataSource, new Nudges(dataSource, new SystemClock()), new SystemClock());
   const claims = new ClaimService(unitOfWork, new ClaimRepository(unitOfWork));
   const wakes = new WakeService();
   const [hostId, bootId] = [newId(), newId()];

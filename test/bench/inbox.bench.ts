@@ -68,7 +68,7 @@ export const inboxBench: Bench = {
   async run(place): Promise<Figure[]> {
     const db = await new DataSource(databaseOptions(await place.database(), { statementTimeoutMs: 0 })).initialize();
     try {
-      const unitOfWork = new UnitOfWork(db, new Nudges(db), new SystemClock());
+      const unitOfWork = new UnitOfWork(db, new Nudges(db, new SystemClock()), new SystemClock());
       const { workspaceId, taskId } = await furnish(db, unitOfWork, place.size);
       const inbox = new InboxReads(unitOfWork);
       const overview = new Overview(unitOfWork, new AgentService(new AgentRepository(), new InboxAgentReadings()), inbox);

@@ -24,7 +24,7 @@ export const realtimeBench: Bench = {
     const databaseUrl = await place.database();
     const server = await RealServer.start({ databaseUrl, env: { OFFICE_LOG_LEVEL: 'info' } });
     const dataSource = await new DataSource(databaseOptions(databaseUrl, { poolSize: 4 })).initialize();
-    const unitOfWork = new UnitOfWork(dataSource, new Nudges(dataSource), new SystemClock());
+    const unitOfWork = new UnitOfWork(dataSource, new Nudges(dataSource, new SystemClock()), new SystemClock());
     try {
       const workspaces: string[] = [];
       for (let n = 0; n < WORKSPACES; n++) workspaces.push((await server.must<{ id: string }>('POST /workspaces', { name: `W${n}` })).id);

@@ -53,7 +53,7 @@ class Desk {
     readonly db: DataSource,
     private readonly pair: { workspaceId: string; agentId: string; taskId: string },
   ) {
-    const nudges = new Nudges(db);
+    const nudges = new Nudges(db, new SystemClock());
     nudges.alone = true;
     this.unitOfWork = new UnitOfWork(db, nudges, new SystemClock());
     this.reads = new TranscriptReads(this.unitOfWork);

@@ -67,7 +67,7 @@ export const watchdogBench: Bench = {
       // A line for each of a thousand stalls would be most of the first tick.
       Logger.overrideLogger(false);
       const clock = new SystemClock();
-      const unitOfWork = new UnitOfWork(db, new Nudges(db), clock);
+      const unitOfWork = new UnitOfWork(db, new Nudges(db, clock), clock);
       await furnish(db, unitOfWork, place.size);
       const settings = new OfficeSettings();
       const metrics = new StallMetrics(new Metrics());

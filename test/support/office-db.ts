@@ -20,7 +20,7 @@ export interface OfficeDb {
 export async function openOfficeDb({ poolSize = 10 } = {}): Promise<OfficeDb> {
   const { url, drop } = await cloneDatabase();
   const dataSource = await new DataSource(databaseOptions(url, { poolSize })).initialize();
-  const nudges = new Nudges(dataSource);
+  const nudges = new Nudges(dataSource, new SystemClock());
   return {
     url,
     dataSource,

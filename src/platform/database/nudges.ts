@@ -1,12 +1,15 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { EventEmitter } from 'node:events';
 import { DataSource } from 'typeorm';
+import { Clock } from '../clock/clock.js';
 import { newId } from '../ids.js';
 import type { Nudge } from './tx.js';
 
 export const NUDGE_CHANNEL = 'office_nudge';
 const EVERYTHING = 'everything';
 const MAX_PAYLOAD = 7_900;
+/** Each is a commit, and wakes every other server: under load what comes within this time goes together. */
+const APART_MS = 20;
 
 /**
  * Tells this process at once, and the others through NOTIFY, that a workspace has something new. Sent after the commit
@@ -25,7 +28,10 @@ export class Nudges {
    */
   alone = false;
 
-  constructor(private readonly dataSource: DataSource) {}
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly clock: Clock,
+  ) {}
 
   /** Calls back with the workspace whenever one was nudged, here or elsewhere. */
   on(nudge: Nudge, listener: (workspaceId: string) => void): () => void {
@@ -80,6 +86,7 @@ export class Nudges {
           this.outbox.delete(line);
         }
         await this.dataSource.query('select pg_notify($1, $2)', [NUDGE_CHANNEL, payload]);
+        await new Promise<void>((resolve) => this.clock.after(APART_MS, resolve));
       }
     } catch (error) {
       // Not worth a line of its own: the poll covers it, and a dead database is already being reported by the loops.

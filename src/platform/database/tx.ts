@@ -10,6 +10,8 @@ export type Nudge = 'work' | 'stop' | 'events' | 'run_events' | 'transcript' | '
 export interface Statement {
   readonly sql: string;
   readonly parameters: readonly (string | number | null | readonly string[])[];
+  /** Called with what it found, once that is committed. */
+  readonly heard?: (rows: unknown[]) => void;
 }
 
 /**
@@ -54,9 +56,12 @@ export class Tx {
     return rows;
   }
 
-  /** A statement of which nobody needs an answer: it is run as one of the last, before the events, and travels with the commit. */
-  last(sql: string, parameters: Statement['parameters']): void {
-    this.closing.push({ sql, parameters });
+  /**
+   * A statement of whose answer this transaction has no need: it is run as one of the last, before the events, and travels with
+   * the commit. Whoever asked for the transaction may want it (`heard`) when that is over.
+   */
+  last<Row>(sql: string, parameters: Statement['parameters'], heard?: (rows: Row[]) => void): void {
+    this.closing.push({ sql, parameters, ...(heard && { heard: heard as (rows: unknown[]) => void }) });
   }
 
   emit<E extends OfficeEventName>(action: E, payload: OfficeEvents[E]): void {

@@ -1,12 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import type { ClientBase } from 'pg';
-import type { Writable } from 'node:stream';
 import { DataSource, QueryFailedError, type QueryRunner } from 'typeorm';
 import { Clock } from '../clock/clock.js';
 import { Nudges } from './nudges.js';
 import { storableJson } from '../text/storable.js';
 import { isRetryable, isUnavailable } from './sqlstate.js';
-import { prepared } from './prepared.js';
+import { inOneWrite, prepared } from './prepared.js';
 import { Tx, type Statement } from './tx.js';
 
 const ATTEMPTS = 4;
@@ -70,7 +69,7 @@ export class UnitOfWork {
 
   /** One writing statement that is a whole change by itself and tells nobody: commits with itself, repeated on a deadlock. */
   async statement<Row>(sql: string, parameters: readonly unknown[] = []): Promise<Row[]> {
-    return this.retrying(() => this.onConnection(async (runner) => prepared<Row>((await runner.connect()) as ClientBase, sql, parameters)));
+    return this.retrying(() => this.onConnection(async (runner) => prepared<Row>(await clientOf(runner), sql, parameters)));
   }
 
   /** Reads outside a transaction: one statement, its own snapshot. */
@@ -80,20 +79,20 @@ export class UnitOfWork {
 
   /** As `read`, with the plan kept by the connection. */
   async readPrepared<Row>(sql: string, parameters: readonly unknown[] = []): Promise<Row[]> {
-    return this.onConnection(async (runner) => prepared<Row>((await runner.connect()) as ClientBase, sql, parameters));
+    return this.onConnection(async (runner) => prepared<Row>(await clientOf(runner), sql, parameters));
   }
 
   private async attempt<T>(workspaceId: string | null, work: (tx: Tx) => Promise<T>): Promise<T> {
     const [result, tx] = await this.retrying(() =>
       this.onConnection(async (runner) => {
-        const client = await wireOf(runner);
+        const client = await clientOf(runner);
         inOneWrite(client);
         const begun = send(client, BEGIN);
         try {
           const tx = new Tx(runner.manager, workspaceId, begun);
           const result = await work(tx);
           await begun;
-          await close(tx, await wireOf(runner));
+          await close(tx, await clientOf(runner));
           return [result, tx] as const;
         } catch (error) {
           // Where nobody answers any more there is nobody to tell.
@@ -137,29 +136,22 @@ export class UnitOfWork {
   }
 }
 
-/** The socket of a connection, which its types do not tell of. */
-type Wire = ClientBase & { readonly connection: { readonly stream: Writable } };
-
-const wireOf = async (runner: QueryRunner): Promise<Wire> => (await runner.connect()) as Wire;
-
-/** What is asked of the connection until this turn of the event loop ends goes out in one write: a write costs more than most statements do. */
-function inOneWrite({ connection: { stream } }: Wire): void {
-  stream.cork();
-  process.nextTick(() => stream.uncork());
-}
+const clientOf = async (runner: QueryRunner): Promise<ClientBase> => (await runner.connect()) as ClientBase;
 
 /**
  * All that is left to write and the commit, in one trip. Where one of them fails PostgreSQL makes a rollback of the commit behind
  * it, so nothing has to be waited for before it is sent.
  */
-async function close(tx: Tx, client: Wire): Promise<void> {
+async function close(tx: Tx, client: ClientBase): Promise<void> {
   inOneWrite(client);
-  const left = [...tx.closing, ...eventsOf(tx)].map(({ sql, parameters }) => prepared(client, sql, parameters));
-  const outcomes = await Promise.allSettled([...left, send(client, 'commit')]);
-  for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
-  const [committed] = outcomes.slice(-1) as [PromiseFulfilledResult<{ readonly command: string }>];
-  if (committed.value.command !== 'COMMIT')
+  const left = [...tx.closing, ...eventsOf(tx)];
+  const answers = Promise.allSettled(left.map(({ sql, parameters }) => prepared<unknown>(client, sql, parameters)));
+  const [committed] = await Promise.allSettled([send(client, 'commit')]);
+  const outcomes = await answers;
+  for (const outcome of [...outcomes, committed]) if (outcome.status === 'rejected') throw outcome.reason;
+  if ((committed as PromiseFulfilledResult<{ readonly command: string }>).value.command !== 'COMMIT')
     throw new Error('a statement of the transaction had failed, and its work went on as if it had not');
+  left.forEach(({ heard }, at) => heard?.((outcomes[at] as PromiseFulfilledResult<unknown[]>).value));
 }
 
 function eventsOf(tx: Tx): Statement[] {
@@ -170,7 +162,7 @@ function eventsOf(tx: Tx): Statement[] {
   return [{ sql: APPEND_EVENTS, parameters: [tx.workspaceId, tx.events.length, actions, payloads] }];
 }
 
-const rollBack = async (runner: QueryRunner): Promise<unknown> => send(await wireOf(runner), 'rollback');
+const rollBack = async (runner: QueryRunner): Promise<unknown> => send(await clientOf(runner), 'rollback');
 
 /** A statement, or several, of the transaction's frame. TypeORM's own would take a trip for each. */
 async function send(client: ClientBase, sql: string): Promise<{ readonly command: string }> {

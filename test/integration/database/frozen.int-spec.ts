@@ -26,7 +26,7 @@ describe('a database that freezes in the middle of a transaction', () => {
     cleanUps.push(() => dataSource.destroy());
     const direct = await new DataSource(databaseOptions(url, { poolSize: 1 })).initialize();
     cleanUps.push(() => direct.destroy());
-    const unitOfWork = new UnitOfWork(dataSource, new Nudges(dataSource), new SystemClock());
+    const unitOfWork = new UnitOfWork(dataSource, new Nudges(dataSource, new SystemClock()), new SystemClock());
     const add = (name: string) => `insert into users (id, name) values ('${newId()}', '${name}')`;
 
     const half = unitOfWork.runForInstance(async (tx) => {

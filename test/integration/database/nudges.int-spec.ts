@@ -15,7 +15,7 @@ let lines: string[];
 
 beforeEach(async () => {
   here = await openOfficeDb({ poolSize: 4 });
-  there = new Nudges(here.dataSource);
+  there = new Nudges(here.dataSource, new SystemClock());
   lines = [];
   const told = (_facts: unknown, phrase: unknown): void => void lines.push(String(phrase));
   vi.spyOn(Logger.prototype, 'warn').mockImplementation(told);
