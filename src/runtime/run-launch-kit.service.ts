@@ -7,7 +7,7 @@ import { LaunchKit, type LaunchKitContents } from '../runs/launch-kit.js';
 import { RunOwnership } from '../runs/run-ownership.service.js';
 import { SkillService } from '../workspaces/skill.service.js';
 import { AgentUsers } from '../workspaces/agent-users.service.js';
-import { SkillShelf } from './skill-shelf.js';
+import { NewFolderSkills } from './new-folder-skills.js';
 import { writeSkillsAs } from './skill-writer.js';
 
 /** What a running agent reaches the office with. */
@@ -17,7 +17,7 @@ export class RunLaunchKit extends LaunchKit {
     private readonly tokens: RunTokens,
     private readonly address: OfficeAddress,
     private readonly skills: SkillService,
-    private readonly shelf: SkillShelf,
+    private readonly newFolders: NewFolderSkills,
     private readonly ownership: RunOwnership,
     private readonly users: AgentUsers,
   ) {
@@ -26,7 +26,7 @@ export class RunLaunchKit extends LaunchKit {
 
   override furnish({ workspaceId, skillsVersion, folder, adapter }: ClaimedRun): Promise<boolean> {
     const place = { folder, below: skillsFolderOf(adapter) };
-    return this.shelf.furnish(workspaceId, skillsVersion, place, () => this.skills.whole(workspaceId));
+    return this.newFolders.putInto(place, workspaceId, skillsVersion, () => this.skills.whole(workspaceId));
   }
 
   override async pack(run: ClaimedRun, { furnished }: { readonly furnished: boolean }): Promise<LaunchKitContents> {

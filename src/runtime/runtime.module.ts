@@ -17,8 +17,8 @@ import { McpDesk } from './mcp/mcp-desk.service.js';
 import { McpTools } from './mcp/mcp-tools.service.js';
 import { Memory } from './memory.service.js';
 import { RunLaunchKit } from './run-launch-kit.service.js';
-import { SkillShelf } from './skill-shelf.js';
 import { RunFence } from './run-fence.js';
+import { NewFolderSkills } from './new-folder-skills.js';
 import { RuntimeActions } from './runtime-actions.service.js';
 import { runtimeController } from './runtime.controller.js';
 
@@ -35,7 +35,7 @@ import { runtimeController } from './runtime.controller.js';
     Memory,
     RunFence,
     RuntimeActions,
-    SkillShelf,
+    NewFolderSkills,
     { provide: LaunchKit, useClass: RunLaunchKit },
     ...RUNTIME_ACTIONS,
   ],

@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { link, lstat, mkdir, open, readdir, readFile, rm, unlink } from 'node:fs/promises';
+import { lstat, mkdir, open, readdir, readFile, rm, unlink, writeFile as writeNew } from 'node:fs/promises';
 import { join } from 'node:path';
 import { skillFile, type SystemSkill } from '../workspaces/domain/system-skills.js';
 
@@ -34,26 +34,26 @@ export async function writeSkills(folder: string, below: string, skills: readonl
   return problems;
 }
 
-/** What a skill's folder holds. */
-const FILES = ['SKILL.md', '.gitignore'] as const;
-
 /**
- * As `writeSkills`, for a folder that is new and nobody else's yet: links to the files of a folder written by that. A link costs a
- * tenth of what a file costs.
+ * As `writeSkills`, for a folder that is new and nobody else's yet, so nothing of it has to be looked at. All of it or nothing: what
+ * is half there would be somebody else's to whoever writes them next.
  */
-export async function linkSkills(shelf: string, folder: string, below: string, slugs: readonly string[]): Promise<void> {
+export async function layOutSkills(folder: string, below: string, skills: readonly Skill[]): Promise<void> {
   const base = join(folder, below);
+  const [top] = below.split('/');
+  const put = async (skill: Skill): Promise<void> => {
+    const own = join(base, skill.slug);
+    await mkdir(own, { mode: 0o700 });
+    await writeNew(join(own, '.gitignore'), MARK, { flag: 'wx', mode: 0o600 });
+    await writeNew(join(own, 'SKILL.md'), skillFile(skill), { flag: 'wx', mode: 0o600 });
+  };
   await mkdir(base, { recursive: true, mode: 0o700 });
-  await Promise.all(
-    slugs.map(async (slug) => {
-      await mkdir(join(base, slug), { mode: 0o700 });
-      await Promise.all(FILES.map((name) => link(join(shelf, slug, name), join(base, slug, name))));
-    }),
-  );
+  const outcomes = await Promise.allSettled(skills.map(put));
+  const failure = outcomes.find(({ status }) => status === 'rejected');
+  if (failure === undefined) return;
+  await rm(join(folder, top!), { recursive: true, force: true });
+  throw (failure as PromiseRejectedResult).reason;
 }
-
-/** Where a skill stands in a folder that was written. */
-export const skillPath = (base: string, slug: string): string => join(base, slug, 'SKILL.md');
 
 /**
  * Whether the folder holds just these skills of ours. Reads nothing that is not as long as it has to be: what an agent puts in
@@ -111,7 +111,7 @@ async function makeFolder(path: string): Promise<string | null> {
   return null;
 }
 
-/** A file of its own: what stands there may be a link to the shelf, which many folders share. */
+/** A file of its own: what stands there may have other names elsewhere. */
 async function writeFile(path: string, text: string): Promise<void> {
   if ((await kindOf(path)) === 'file') await unlink(path);
   const file = await open(path, constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW, 0o600);

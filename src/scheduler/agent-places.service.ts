@@ -21,15 +21,11 @@ export interface AgentPlace {
  *       tasks/ runs/ homes/              the same
  *         <task> <run> <agent>/          0700, the workspace's own user's
  *       tmp/                             the same
- *       skills/                          the office's own: what new folders are furnished from
  *
  * Where there are no separate users all of it is the server's own, 0700.
  */
 @Injectable()
 export class AgentPlaces {
-  /** Passages that were made, or found in order, by this process. */
-  private readonly passable = new Set<string>();
-
   constructor(
     private readonly users: AgentUsers,
     private readonly kits: LaunchKit,
@@ -41,12 +37,12 @@ export class AgentPlaces {
     const home = wanted ?? (this.users.separate ? 'isolated' : 'server');
     const user = (await this.users.of(run.workspaceId)).identity;
     const root = this.users.folderOf(run.workspaceId);
-    await this.passage(root, user);
+    await passage(root, user);
     const furnished = await this.makeWorkFolder(run, root, user);
     // In the server's own home an agent is the server's own user: nobody else could read it.
     if (home === 'server') return { identity: null, home, env: {}, furnished };
     const [homes, temporary] = [join(root, 'homes'), join(root, 'tmp')];
-    await this.passage(homes, user);
+    await passage(homes, user);
     for (const folder of [join(homes, run.agentId), temporary]) await own(folder, user);
     return { identity: user, home, env: { HOME: join(homes, run.agentId), TMPDIR: temporary }, furnished };
   }
@@ -55,31 +51,23 @@ export class AgentPlaces {
   private async makeWorkFolder(run: ClaimedRun, root: string, user: MachineUser | null): Promise<boolean> {
     const { folder, acpSessionId } = run;
     const parent = dirname(folder);
-    if (dirname(parent) === root) await this.passage(parent, user);
+    if (dirname(parent) === root) await passage(parent, user);
     // A worktree is made as its user, or found.
     if (run.repositoryId !== null) return false;
     const made = acpSessionId === null ? await mkdir(folder, { recursive: true, mode: 0o700 }) : undefined;
-    // The way there was taken away since it was looked at, and is the office's alone now.
-    if (made !== undefined && made !== folder) for (const at of [root, parent]) if (this.passable.delete(at)) await this.passage(at, user);
     // Before anybody else can reach it: no agent can lead this astray.
     const furnished = made !== undefined && (await this.kits.furnish(run));
     // New, or made before its workspace had a user of its own.
     if (user !== null && (made !== undefined || (await ownerOf(folder)) !== user.uid)) await giveAll(folder, user);
     return furnished;
   }
-
-  /** A folder that agents pass through without being able to change what is in it. */
-  private async passage(folder: string, user: MachineUser | null): Promise<void> {
-    if (this.passable.has(folder)) return;
-    await passage(folder, user);
-    this.passable.add(folder);
-  }
 }
 
+/** A folder that agents pass through without being able to change what is in it. Somebody may have taken it away since the last run. */
 async function passage(folder: string, user: MachineUser | null): Promise<void> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const is = () => lstat(folder);
+  const { uid, gid, mode } = await is().catch(() => mkdir(folder, { recursive: true, mode: 0o700 }).then(is));
   if (user === null) return;
-  const { uid, gid, mode } = await lstat(folder);
   if (uid !== 0 || gid !== user.gid) await lchown(folder, 0, user.gid);
   if ((mode & 0o777) !== 0o710) await chmod(folder, 0o710);
 }

@@ -126,6 +126,29 @@ describe('a claim', () => {
     expect(order).toEqual([human, oldEvent, oldRecovery, event, oldRoutine, recovery, routine]);
   });
 
+  it('finds what is claimable behind any number of runs that are not, and keeps the order of the rest', async () => {
+    const stuck = [];
+    for (let n = 0; n < 5; n++) stuck.push(await office.pair(workspaceId));
+    const later = [await office.pair(workspaceId), await office.pair(workspaceId)];
+    for (const { agentId, taskId } of [...stuck, ...later]) await office.wake(workspaceId, { agentId, on: { taskId } });
+    // The folders of the first five are somebody's still.
+    const busyTaskIds = stuck.map(({ taskId }) => taskId);
+    const claimOne = async () => (await office.claim(workspaceId, { limit: 1, busyTaskIds })).claimed.map(({ taskId }) => taskId);
+    expect([await claimOne(), await claimOne(), await claimOne()]).toEqual([[later[0]!.taskId], [later[1]!.taskId], []]);
+    const { claimed } = await office.claim(workspaceId, { limit: 3 });
+    expect(claimed.map(({ taskId }) => taskId).toSorted()).toEqual(busyTaskIds.slice(0, 3).toSorted());
+  });
+
+  it('passes over an agent that somebody else is just counting, and takes the next', async () => {
+    const pairs = [await office.pair(workspaceId), await office.pair(workspaceId), await office.pair(workspaceId)];
+    for (const { agentId, taskId } of pairs) await office.wake(workspaceId, { agentId, on: { taskId } });
+    await office.db.unitOfWork.run(workspaceId, async (tx) => {
+      await tx.query(`select from agent_instances where id = $1 for no key update`, [pairs[0]!.agentId]);
+      const { claimed } = await office.claim(workspaceId, { limit: 2 });
+      expect(claimed.map(({ taskId }) => taskId).toSorted()).toEqual([pairs[1]!.taskId, pairs[2]!.taskId].toSorted());
+    });
+  });
+
   it('starves nobody: a free agent behind a full one is served although its run is younger', async () => {
     const busy = await office.agent(workspaceId);
     for (let n = 0; n < 5; n++) {

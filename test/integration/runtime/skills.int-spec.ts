@@ -17,11 +17,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { skillsFolderOf } from '../../../src/execution/adapters/skills-folder.js';
 import { RUNTIME_ACTIONS } from '../../../src/runtime/all-actions.js';
 import { LaunchKit } from '../../../src/runs/launch-kit.js';
-import { writeSkills } from '../../../src/runtime/skill-folder.js';
-import { SkillShelf } from '../../../src/runtime/skill-shelf.js';
+import { holdsSkills, writeSkills } from '../../../src/runtime/skill-folder.js';
+import { NewFolderSkills } from '../../../src/runtime/new-folder-skills.js';
 import { writeSkillsAs } from '../../../src/runtime/skill-writer.js';
 import { shutToOthers } from '../../../src/platform/state/work-dir.js';
-import type { AgentUsers } from '../../../src/workspaces/agent-users.service.js';
 import { SYSTEM_SKILLS } from '../../../src/workspaces/domain/system-skills.js';
 import { SkillService } from '../../../src/workspaces/skill.service.js';
 import { RuntimeDesk } from '../../support/runtime-desk.js';
@@ -203,60 +202,54 @@ describe('the folder of skills', () => {
   });
 });
 
-describe('the shelf that new folders are furnished from', () => {
+describe('skills in a new folder', () => {
   let root: string;
-  beforeEach(() => void (root = mkdtempSync(join(tmpdir(), 'office-shelf-'))));
+  beforeEach(() => void (root = mkdtempSync(join(tmpdir(), 'office-new-'))));
   afterEach(() => rmSync(root, { recursive: true }));
-  const aShelf = () => new SkillShelf({ folderOf: () => join(root, 'workspace') } as unknown as AgentUsers);
   let asked = 0;
-  const furnish = (shelf: SkillShelf, name: string, skill = SKILL, version = 'v1') =>
-    shelf.furnish('workspace', version, { folder: join(root, name), below: '.office/skills' }, async () => {
+  beforeEach(() => void (asked = 0));
+  const put = (into: NewFolderSkills, name: string, skills = [SKILL], version = 'v1') =>
+    into.putInto({ folder: join(root, name), below: '.office/skills' }, 'workspace', version, async () => {
       asked++;
-      return [skill];
+      return skills;
     });
   const file = (name: string): string => join(root, name, '.office', 'skills', 'doors', 'SKILL.md');
-  beforeEach(() => void (asked = 0));
 
-  it('is one copy, made once, however many begin at the same moment, and found again after a restart', async () => {
-    const shelf = aShelf();
+  it('are files of its own, read once for all that begin with that version', async () => {
+    const skills = new NewFolderSkills();
     const names = ['a', 'b', 'c', 'd'];
-    expect(await Promise.all(names.map((name) => furnish(shelf, name)))).toEqual([true, true, true, true]);
-    await furnish(aShelf(), 'e');
-    expect(new Set([...names, 'e'].map((name) => statSync(file(name)).ino)).size).toBe(1);
-    expect(readFileSync(file('e'), 'utf8')).toContain('Oil it.');
+    expect(await Promise.all(names.map((name) => put(skills, name)))).toEqual([true, true, true, true]);
+    expect(new Set(names.map((name) => statSync(file(name)).ino)).size).toBe(4);
     expect(existsSync(join(root, 'a', '.office', 'skills', 'doors', '.gitignore'))).toBe(true);
+    writeFileSync(file('a'), 'Steal it.');
+    await put(skills, 'e');
+    for (const name of ['b', 'e']) expect(readFileSync(file(name), 'utf8')).toContain('Oil it.');
+    expect(asked).toBe(1);
+    await put(skills, 'f', [{ ...SKILL, content: 'Grease it.' }], 'v2');
+    expect(readFileSync(file('f'), 'utf8')).toContain('Grease it.');
     expect(asked).toBe(2);
   });
 
-  it('is made anew when somebody wrote to what is linked from it, also while nobody looked', async () => {
-    const shelf = aShelf();
-    await furnish(shelf, 'a');
-    writeFileSync(file('a'), 'Steal it.');
-    await furnish(shelf, 'b');
-    expect(readFileSync(file('b'), 'utf8')).toContain('Oil it.');
-    writeFileSync(file('b'), 'Steal it.');
-    await furnish(aShelf(), 'c');
-    expect(readFileSync(file('c'), 'utf8')).toContain('Oil it.');
+  it('are what the writer would have written', async () => {
+    await put(new NewFolderSkills(), 'a');
+    expect(await holdsSkills(join(root, 'a'), '.office/skills', [SKILL])).toBe(true);
   });
 
-  it('follows the registry, and what is linked already stays as it was', async () => {
-    const shelf = aShelf();
-    await furnish(shelf, 'a');
-    await furnish(shelf, 'b', { ...SKILL, content: 'Grease it.' }, 'v2');
-    expect([readFileSync(file('a'), 'utf8'), readFileSync(file('b'), 'utf8')]).toEqual([
-      expect.stringContaining('Oil it.'),
-      expect.stringContaining('Grease it.'),
-    ]);
-    expect(readdirSync(join(root, 'workspace', 'skills'))).toEqual(['v2']);
-    // Written again in one folder, it is the same everywhere else.
-    await writeSkills(join(root, 'b'), '.office/skills', [{ ...SKILL, content: 'Leave it.' }]);
-    await furnish(shelf, 'c', SKILL, 'v2');
-    expect(readFileSync(file('c'), 'utf8')).toContain('Grease it.');
+  it('are all there or not at all, so that they can be written in another way', async () => {
+    const twice = [SKILL, { ...SKILL, slug: 'windows' }, SKILL];
+    expect(await put(new NewFolderSkills(), 'a', twice)).toBe(false);
+    expect(readdirSync(join(root, 'a'))).toEqual([]);
+    expect(await writeSkills(join(root, 'a'), '.office/skills', [SKILL])).toEqual([]);
+    expect(readFileSync(file('a'), 'utf8')).toContain('Oil it.');
   });
 
-  it('says so where nothing can be linked', async () => {
-    writeFileSync(join(root, 'a'), 'a file');
-    expect(await furnish(aShelf(), 'a')).toBe(false);
+  it('are asked for again after they could not be read', async () => {
+    const skills = new NewFolderSkills();
+    const broken = skills.putInto({ folder: join(root, 'a'), below: '.office/skills' }, 'workspace', 'v1', () =>
+      Promise.reject(new Error('away')),
+    );
+    expect(await broken).toBe(false);
+    expect(await put(skills, 'a')).toBe(true);
   });
 });
 
