@@ -173,6 +173,13 @@ async function seated(task: string, role: string, step: string, agent_id: string
 }
 const paused = () => failed({ failure_threshold: 1 });
 
+/** An agent that lacks something; answers the call that shows it. */
+async function lacking(): Promise<() => Promise<unknown>> {
+  const { run, agent } = await running();
+  const token = office.app.get(RunTokens, { strict: false }).mint(run);
+  return () => office.ask(`POST /api/v1/runtime/agents/${agent}/runs`, { token, body: {} });
+}
+
 /** Every operation of the document's table: what has to be there, then what is done. */
 const OPERATIONS: Readonly<Record<string, () => Promise<() => Promise<unknown>>>> = {
   'a task is created without an assignee': async () => () => aTask(office, workspace),
