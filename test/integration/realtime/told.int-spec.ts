@@ -415,6 +415,12 @@ const OPERATIONS: Readonly<Record<string, () => Promise<() => Promise<unknown>>>
     await asks(run);
     return () => settle(run, ENDED);
   },
+  'an agent is refused for want of a capability': async () => lacking(),
+  'an admin grants it': async () => {
+    await (await lacking())();
+    const [item] = await office.rows<{ id: string }>(`select id from missing_capabilities where workspace_id = $1`, [workspace]);
+    return () => post(`workspaces/${workspace}/inbox/items/${item!.id}/answer`, { decision: 'allow_always' });
+  },
 };
 
 async function asks(run: ClaimedRun): Promise<string> {
