@@ -27,7 +27,8 @@ interface Missing extends Item {
   readonly capability: string | null;
 }
 const open = async (): Promise<Missing[]> => (await desk.office.inbox(desk.workspaceId)) as Missing[];
-const lacking = async (): Promise<(string | null)[]> => (await open()).map(({ capability }) => capability).toSorted();
+const lacking = async (): Promise<string[]> =>
+  (await open()).map(({ capability }) => String(capability)).toSorted((a, b) => a.localeCompare(b));
 const spawn = (by = ada) => by.ask(`POST /agents/${bob}/runs`, {});
 const denied = { status: 403, body: { code: 'capability_denied', needed: 'spawn_agent_run' } };
 /** Refused once; the item's id. */

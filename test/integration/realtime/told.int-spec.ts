@@ -417,7 +417,9 @@ const OPERATIONS: Readonly<Record<string, () => Promise<() => Promise<unknown>>>
   },
   'an agent is refused for want of a capability': async () => lacking(),
   'an admin grants it': async () => {
-    await (await lacking())();
+    await (
+      await lacking()
+    )();
     const [item] = await office.rows<{ id: string }>(`select id from missing_capabilities where workspace_id = $1`, [workspace]);
     return () => post(`workspaces/${workspace}/inbox/items/${item!.id}/answer`, { decision: 'allow_always' });
   },
