@@ -59,7 +59,7 @@ export class InboxReads {
 
   async list(workspaceId: string, { state, limit, cursor }: InboxQuery): Promise<InboxPage> {
     const [at, id] = decodeCursor(cursor, isPlace)?.split(' ') ?? [null, null];
-    const rows = await this.unitOfWork.read<Row>(state === 'open' ? OPEN_PAGE : RESOLVED_PAGE, [workspaceId, at, id, limit + 1]);
+    const rows = await this.unitOfWork.readPrepared<Row>(state === 'open' ? OPEN_PAGE : RESOLVED_PAGE, [workspaceId, at, id, limit + 1]);
     const page = pageFrom(
       rows,
       limit,
@@ -76,13 +76,13 @@ export class InboxReads {
   }
 
   async countIn(db: Reading, workspaceId: string): Promise<InboxCountView> {
-    const [count] = await db.query<InboxCountView>(COUNT, [workspaceId]);
+    const [count] = await db.prepared<InboxCountView>(COUNT, [workspaceId]);
     return count!;
   }
 
   /** Null: the workspace has no such item, open or resolved. */
   async kindOf(db: Reading, workspaceId: string, itemId: string): Promise<ItemKind | null> {
-    const [row] = await db.query<{ kind: ItemKind }>(KIND_OF, [workspaceId, itemId]);
+    const [row] = await db.prepared<{ kind: ItemKind }>(KIND_OF, [workspaceId, itemId]);
     return row?.kind ?? null;
   }
 }
