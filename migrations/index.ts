@@ -14,6 +14,7 @@ import { Usage1796000000141 } from './1796000000141-usage.js';
 import { PermissionRequests1796000000150 } from './1796000000150-permission-requests.js';
 import { AgentUsers1796000000151 } from './1796000000151-agent-users.js';
 import { DrainDeadline1796000000160 } from './1796000000160-drain-deadline.js';
+import { MissingCapabilities1796000000170 } from './1796000000170-missing-capabilities.js';
 
 /** Every migration, oldest first, by hand: a glob would load nothing, quietly, wherever TypeScript is not compiled ahead. */
 export const migrations = [
@@ -33,4 +34,5 @@ export const migrations = [
   PermissionRequests1796000000150,
   AgentUsers1796000000151,
   DrainDeadline1796000000160,
+  MissingCapabilities1796000000170,
 ];

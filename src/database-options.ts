@@ -10,6 +10,7 @@ import { ApprovalEntity } from './inbox/approval.entity.js';
 import { InboxDismissalEntity } from './inbox/inbox-dismissal.entity.js';
 import { InterruptionRunEntity } from './inbox/interruption-run.entity.js';
 import { InterruptionEntity } from './inbox/interruption.entity.js';
+import { MissingCapabilityEntity } from './inbox/missing-capability.entity.js';
 import { PermissionGrantEntity } from './inbox/permission-grant.entity.js';
 import { PermissionRequestEntity } from './inbox/permission-request.entity.js';
 import { ProviderHoldEntity } from './inbox/provider-hold.entity.js';
@@ -87,6 +88,7 @@ const entities = [
   InterruptionRunEntity,
   ProviderHoldEntity,
   PermissionRequestEntity,
+  MissingCapabilityEntity,
   PermissionGrantEntity,
   ApprovalEntity,
   MemoryEntryEntity,

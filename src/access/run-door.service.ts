@@ -48,7 +48,8 @@ export class RunDoor {
   }
 
   assertCapable(run: RunIdentity, { capability }: RunRequirement): void {
-    refuse(judgeCapability(run, capability));
+    const refusal = judgeCapability(run, capability);
+    if (refusal !== null) throw new OfficeError(refusal, { needed: capability });
   }
 
   /** Answers what was found, for `assertThere`. */

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { isDeepStrictEqual } from 'node:util';
 import type { Call } from '../access/call.js';
-import type { AgentPermissions } from '../access/domain/capabilities.js';
+import { capabilitiesOf, type AgentPermissions } from '../access/domain/capabilities.js';
 import { holdsScope } from '../access/domain/route-access.js';
 import { outside } from '../platform/database/reading.js';
 import type { Reading } from '../platform/database/reading.js';
@@ -13,6 +13,7 @@ import { invalid } from '../platform/http/input-validation.js';
 import { pageFrom } from '../platform/http/page.view.js';
 import { newId } from '../platform/ids.js';
 import type { AgentQuery, ChangeAgentBody, HireAgentBody, PermissionsPart } from './agent.dto.js';
+import { AgentReactions } from './agent-reactions.js';
 import { AgentReadings } from './agent-readings.js';
 import { AgentRepository } from './agent.repository.js';
 import type { AgentColumns, WholeAgentRow } from './agent.repository.js';
@@ -32,6 +33,7 @@ export class AgentDirectory {
     private readonly agents: AgentRepository,
     private readonly readings: AgentReadings,
     private readonly standing: AgentService,
+    private readonly reactions: AgentReactions,
   ) {}
 
   /** Part of an idempotent command. Whom people hire is active at once; approvals are for whom agents hire. */
@@ -92,6 +94,10 @@ export class AgentDirectory {
     await this.assertFits(tx, agent, changes);
     if (Object.keys(changes).length === 0) return;
     await this.agents.change(tx, agent, changes);
+    if (changes.role !== undefined || changes.permissions !== undefined) {
+      const holds = capabilitiesOf(changes.role ?? agent.role, changes.permissions ?? agent.permissions);
+      await this.reactions.entitled(tx, { id: agent.id, holds, by: by.userId ?? null });
+    }
     await this.standing.tellStanding(tx, workspaceId, agent.id);
     // More places, a shorter cooldown or another adapter may make a waiting run claimable.
     tx.nudge('work');
@@ -189,6 +195,8 @@ const permissionsOf = ({ allow, deny }: PermissionsPart = {}): AgentPermissions 
 /** Whoever says how an agent is launched. Agents never do, so they are never instance admins. */
 interface Launcher {
   readonly isInstanceAdmin: boolean;
+  /** Left out: an agent. */
+  readonly userId?: string;
 }
 
 interface Launch {

@@ -1,3 +1,4 @@
+import type { Capability } from '../access/domain/capabilities.js';
 import type { Tx } from '../platform/database/tx.js';
 
 /**
@@ -7,6 +8,12 @@ import type { Tx } from '../platform/database/tx.js';
 export abstract class AgentReactions {
   /** Contract 8, unpause: the pause item is dismissed as `system`, the affected runs' own items open again. */
   abstract unpaused(tx: Tx, agent: { readonly id: string; readonly closedPauseId: string | null }): Promise<void>;
+
+  /** Its role or its permissions are others, and come to this. `by`: the person who changed them; null: another agent did. */
+  abstract entitled(
+    tx: Tx,
+    agent: { readonly id: string; readonly holds: readonly Capability[]; readonly by: string | null },
+  ): Promise<void>;
 
   /** Waiting runs are cancelled, live ones stopped, items dismissed, tasks unassigned (contract 1). */
   abstract archived(tx: Tx, agent: { readonly id: string }): Promise<void>;

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { Capability } from '../access/domain/capabilities.js';
 import { hintFor, type HintAbout } from '../diagnosis/domain/hint.js';
 import { exactInstant, instantOf, isExactInstant, wireInstant } from '../platform/database/exact-instant.js';
 import type { Reading } from '../platform/database/reading.js';
@@ -58,7 +59,7 @@ export class InboxReads {
 
   async list(workspaceId: string, { state, limit, cursor }: InboxQuery): Promise<InboxPage> {
     const [at, id] = decodeCursor(cursor, isPlace)?.split(' ') ?? [null, null];
-    const rows = await this.unitOfWork.read<Row>(state === 'open' ? OPEN_PAGE : RESOLVED_PAGE, [workspaceId, at, id, limit + 1]);
+    const rows = await this.unitOfWork.readPrepared<Row>(state === 'open' ? OPEN_PAGE : RESOLVED_PAGE, [workspaceId, at, id, limit + 1]);
     const page = pageFrom(
       rows,
       limit,
@@ -75,13 +76,13 @@ export class InboxReads {
   }
 
   async countIn(db: Reading, workspaceId: string): Promise<InboxCountView> {
-    const [count] = await db.query<InboxCountView>(COUNT, [workspaceId]);
+    const [count] = await db.prepared<InboxCountView>(COUNT, [workspaceId]);
     return count!;
   }
 
   /** Null: the workspace has no such item, open or resolved. */
   async kindOf(db: Reading, workspaceId: string, itemId: string): Promise<ItemKind | null> {
-    const [row] = await db.query<{ kind: ItemKind }>(KIND_OF, [workspaceId, itemId]);
+    const [row] = await db.prepared<{ kind: ItemKind }>(KIND_OF, [workspaceId, itemId]);
     return row?.kind ?? null;
   }
 }
@@ -93,6 +94,7 @@ function isPlace(key: string): boolean {
 
 const view = (row: Row, resolved: InboxItemView['resolved']): InboxItemView => {
   const source = sourceOf(row.kind);
+  const fault = source.hint === undefined ? row.fault : null;
   return {
     id: row.id,
     kind: row.kind,
@@ -103,11 +105,12 @@ const view = (row: Row, resolved: InboxItemView['resolved']): InboxItemView => {
     tasks: row.tasks.map((task) => ({ ...task })),
     run_id: row.run_id,
     error_summary: row.error_summary,
-    error_class: row.fault?.class ?? null,
-    error_code: row.fault?.code ?? null,
-    hint: row.fault === null ? null : hintFor(row.fault),
+    error_class: fault?.class ?? null,
+    error_code: fault?.code ?? null,
+    hint: source.hint ?? (fault === null ? null : hintFor(fault)),
     created_at: row.opened_at!.toISOString(),
     permission: row.kind === 'permission_request' ? (row.extra as unknown as AskedPermissionView) : null,
+    capability: row.kind === 'capability_missing' ? (row.extra['capability'] as Capability) : null,
     actions: resolved === null ? [...source.actions] : [],
     resolved,
   };

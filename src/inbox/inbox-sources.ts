@@ -1,4 +1,13 @@
-import { approvalTitle, askedTitle, failedTitle, heldTitle, interruptedTitle, pausedTitle, type ItemKind } from './domain/item-title.js';
+import {
+  approvalTitle,
+  askedTitle,
+  failedTitle,
+  heldTitle,
+  interruptedTitle,
+  lacksTitle,
+  pausedTitle,
+  type ItemKind,
+} from './domain/item-title.js';
 import { wireInstant } from '../platform/database/exact-instant.js';
 import { OPEN_FAILURE } from './open-items.sql.js';
 
@@ -39,6 +48,8 @@ export interface InboxSource {
   /** A jsonb object for `title`. */
   readonly extra: string;
   readonly title: (facts: ItemFacts) => string;
+  /** What has to be known before one acts; left out, the error of the run says it. */
+  readonly hint?: string;
   /** What a person can do about an open one. */
   readonly actions: readonly string[];
 }
@@ -157,12 +168,38 @@ const approvals: InboxSource = {
   actions: ['approve', 'reject'],
 };
 
+const missingCapabilities: InboxSource = {
+  kind: 'capability_missing',
+  from: `missing_capabilities c`,
+  id: `c.id`,
+  workspaceId: `c.workspace_id`,
+  is: `true`,
+  open: `c.closed_at is null`,
+  openedAt: `c.denied_at`,
+  agentId: `c.agent_id`,
+  runId: `c.run_id`,
+  errorSummary: `null::text`,
+  tasks: namesOf(`select r.task_id from runs r where r.id = c.run_id`),
+  extra: `jsonb_build_object('capability', c.capability, 'action', c.action)`,
+  title: ({ agent_name, extra }) => lacksTitle(agent_name ?? '', extra['capability'] as string, extra['action'] as string),
+  hint: 'what a run may do is fixed when it begins: once allowed, the agent may from its next run on',
+  actions: ['allow_always', 'mark_fixed'],
+};
+
 /**
  * Everything the inbox is made of. A further kind is one more entry here (and in `ITEM_KINDS`), nothing else: list, count,
  * look-up by id and the resolved ones follow. Its part of the bargain: when an item of it is resolved, by whomever, a row of
  * `inbox_dismissals` says who (`Dismissals.dismiss`), and one `office.inbox_item` event tells of each opening and each resolution.
  */
-export const INBOX_SOURCES: readonly InboxSource[] = [failedRuns, pauses, interruptions, holds, permissions, approvals];
+export const INBOX_SOURCES: readonly InboxSource[] = [
+  failedRuns,
+  pauses,
+  interruptions,
+  holds,
+  permissions,
+  approvals,
+  missingCapabilities,
+];
 
 export const sourceOf = (kind: ItemKind): InboxSource => INBOX_SOURCES.find((source) => source.kind === kind)!;
 

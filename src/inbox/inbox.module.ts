@@ -5,6 +5,7 @@ import { Dismissals } from './dismissals.service.js';
 import { InboxController } from './inbox.controller.js';
 import { InboxReads } from './inbox-reads.service.js';
 import { Interruptions } from './interruptions.service.js';
+import { MissingCapabilities } from './missing-capabilities.service.js';
 import { PermissionRequests } from './permission-requests.service.js';
 import { ProviderHolds } from './provider-holds.service.js';
 
@@ -12,7 +13,7 @@ import { ProviderHolds } from './provider-holds.service.js';
 @Module({
   imports: [AccessModule],
   controllers: [InboxController],
-  providers: [Approvals, Dismissals, InboxReads, Interruptions, PermissionRequests, ProviderHolds],
-  exports: [Approvals, Dismissals, InboxReads, Interruptions, PermissionRequests, ProviderHolds],
+  providers: [Approvals, Dismissals, InboxReads, Interruptions, MissingCapabilities, PermissionRequests, ProviderHolds],
+  exports: [Approvals, Dismissals, InboxReads, Interruptions, MissingCapabilities, PermissionRequests, ProviderHolds],
 })
 export class InboxModule {}

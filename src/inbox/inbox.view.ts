@@ -1,4 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { CAPABILITIES, type Capability } from '../access/domain/capabilities.js';
 import { pageOf } from '../platform/http/page.view.js';
 import { PERMISSION_DECISIONS, type PermissionDecision } from './domain/permission-decision.js';
 import { ITEM_KINDS, type ItemKind } from './domain/item-title.js';
@@ -48,6 +49,7 @@ export class InboxItemView {
   @ApiProperty({ type: [String], description: 'What can be done about it; nothing once it is resolved.' }) actions!: string[];
   @ApiProperty({ type: AskedPermissionView, nullable: true, description: 'Of a permission request.' })
   permission!: AskedPermissionView | null;
+  @ApiProperty({ enum: CAPABILITIES, nullable: true, description: 'Of a missing capability: which.' }) capability!: Capability | null;
   @ApiProperty({ type: ResolvedView, nullable: true }) resolved!: ResolvedView | null;
 }
 

@@ -5,6 +5,7 @@ import { InboxReads } from '../inbox/inbox-reads.service.js';
 import type { Tx } from '../platform/database/tx.js';
 import { OfficeError } from '../platform/errors/office-error.js';
 import { RunReads } from '../runs/run-reads.service.js';
+import { CapabilityGrants } from './capability-grants.service.js';
 import { FailedRunFixing } from './failed-run-fixing.service.js';
 import type { Fixing } from './fixing.js';
 import { InterruptionFixing } from './interruption-fixing.service.js';
@@ -28,8 +29,9 @@ export class InboxDesk {
     failedRuns: FailedRunFixing,
     pauses: PauseFixing,
     interruptions: InterruptionFixing,
+    capabilities: CapabilityGrants,
   ) {
-    this.fixings = [failedRuns, pauses, interruptions];
+    this.fixings = [failedRuns, pauses, interruptions, capabilities];
   }
 
   dismiss(call: Call, workspaceId: string, itemId: string): Promise<FixedView> {

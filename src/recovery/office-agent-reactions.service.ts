@@ -1,8 +1,10 @@
 import { Injectable } from '@nestjs/common';
+import type { Capability } from '../access/domain/capabilities.js';
 import { AgentReactions } from '../agents/agent-reactions.js';
 import { Approvals } from '../inbox/approvals.service.js';
 import { Dismissals } from '../inbox/dismissals.service.js';
 import { Interruptions } from '../inbox/interruptions.service.js';
+import { MissingCapabilities } from '../inbox/missing-capabilities.service.js';
 import type { Tx } from '../platform/database/tx.js';
 import { RunStops } from '../runs/run-stops.service.js';
 import { SessionService } from '../sessions/session.service.js';
@@ -16,6 +18,7 @@ export class OfficeAgentReactions extends AgentReactions {
     private readonly dismissals: Dismissals,
     private readonly interruptions: Interruptions,
     private readonly approvals: Approvals,
+    private readonly missing: MissingCapabilities,
   ) {
     super();
   }
@@ -25,6 +28,13 @@ export class OfficeAgentReactions extends AgentReactions {
     if (closedPauseId === null) return;
     await this.dismissals.dismissPause(tx, closedPauseId);
     await this.dismissals.reopen(tx, closedPauseId);
+  }
+
+  override entitled(
+    tx: Tx,
+    { id, holds, by }: { readonly id: string; readonly holds: readonly Capability[]; readonly by: string | null },
+  ): Promise<void> {
+    return this.missing.settle(tx, id, holds, by);
   }
 
   override async archived(tx: Tx, { id }: { readonly id: string }): Promise<void> {
@@ -37,6 +47,7 @@ export class OfficeAgentReactions extends AgentReactions {
     );
     if (agent?.current_pause_id != null) await this.dismissals.dismissPause(tx, agent.current_pause_id);
     await this.approvals.withdraw(tx, id);
+    await this.missing.withdraw(tx, id);
     await this.unassign(tx, id);
     await this.interruptions.resolveWhatIsOver(tx, { agentId: id });
   }

@@ -6,21 +6,27 @@ import type { PermissionDecision } from '../inbox/domain/permission-decision.js'
 import { PermissionRequests } from '../inbox/permission-requests.service.js';
 import type { Tx } from '../platform/database/tx.js';
 import { OfficeError } from '../platform/errors/office-error.js';
+import { CapabilityGrants } from './capability-grants.service.js';
 import type { AnsweredPermissionView } from './permission.view.js';
 
-/** People's answers to agents that wait for one. The agent's server hears of them by a nudge. */
+/** People's answers to agents that wait for one, or were refused for want of a capability. */
 @Injectable()
 export class PermissionAnswers {
   constructor(
     private readonly commands: IdempotentCommands,
     private readonly requests: PermissionRequests,
+    private readonly grants: CapabilityGrants,
   ) {}
 
   answer(call: Call, workspaceId: string, itemId: string, decision: PermissionDecision): Promise<AnsweredPermissionView> {
     return this.commands.once(call, workspaceId, async (tx) => {
       if (decision === 'allow_always') await this.assertAdmin(tx, call);
       const answered = await this.requests.answer(tx, itemId, decision, call.person.userId);
-      if (answered === null) throw new OfficeError('not_found', { what: 'permission request', id: itemId });
+      if (answered === null) {
+        const granted = await this.grants.answer(tx, itemId, decision, call.person);
+        if (granted === null) throw new OfficeError('not_found', { what: 'permission request', id: itemId });
+        return { item_id: itemId, decision, already_answered: !granted };
+      }
       if (answered === 'gone') throw new OfficeError('permission_gone');
       if (answered.decision !== decision) throw new OfficeError('permission_answered', { decision: answered.decision });
       return { item_id: itemId, decision, already_answered: !answered.now };

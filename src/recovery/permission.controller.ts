@@ -19,7 +19,9 @@ export class PermissionController {
   @HttpCode(200)
   @Allow('member', { workspace: 'ws' })
   @Idempotent()
-  @ApiOperation({ summary: 'Answer an agent that asks permission; its turn goes on' })
+  @ApiOperation({
+    summary: 'Answer an agent that asks permission, and its turn goes on; or grant what it was refused for, from its next run on',
+  })
   @ApiOkResponse({ type: AnsweredPermissionView })
   @ApiConflictResponse({ type: ErrorView, description: '`permission_answered`, `permission_gone`' })
   answer(

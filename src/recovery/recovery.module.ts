@@ -12,6 +12,7 @@ import { TaskModule } from '../tasks/task.module.js';
 import { TaskReactions } from '../tasks/task-reactions.js';
 import { TaskSessions } from '../tasks/task-sessions.js';
 import { TranscriptModule } from '../transcript/transcript.module.js';
+import { CapabilityGrants } from './capability-grants.service.js';
 import { FailedRunFixing } from './failed-run-fixing.service.js';
 import { InboxDesk } from './inbox-desk.service.js';
 import { InterruptionFixing } from './interruption-fixing.service.js';
@@ -36,6 +37,7 @@ import { WorkspaceSwitch } from './workspace-switch.service.js';
   imports: [AccessModule, AgentModule, InboxModule, RunModule, SessionModule, TaskModule, TranscriptModule],
   controllers: [PermissionController, ProviderHoldController, RecoveryController, RunCommandsController],
   providers: [
+    CapabilityGrants,
     FailedRunFixing,
     InboxDesk,
     InterruptionFixing,

@@ -12,6 +12,7 @@ const STILL_OPEN = `
   or exists (select from interruption_runs n join interruptions x on x.id = n.interruption_id where n.run_id = r.id and x.resolved_at is null)
   or exists (select from agent_pauses p where p.workspace_id = r.workspace_id and p.agent_id = r.agent_id and p.closed_at is null
                 and p.affected @> jsonb_build_array(jsonb_build_object('run_id', r.id)))
+  or exists (select from missing_capabilities c where c.run_id = r.id and c.closed_at is null)
   or exists (select from provider_holds h where (h.run_id = r.id or h.first_run_id = r.id) and h.ended_at is null)`;
 
 const IS_LAST_OF_PAIR = `

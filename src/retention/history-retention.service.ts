@@ -94,6 +94,11 @@ async function forget(tx: Tx, runIds: readonly string[], days: number): Promise<
     them,
   );
   await tx.query(`delete from interruption_runs where workspace_id = $1 and run_id = any($2::uuid[])`, them);
+  await tx.query(
+    `with gone as (delete from missing_capabilities where workspace_id = $1 and run_id = any($2::uuid[]) returning id)
+     delete from inbox_dismissals d using gone where d.workspace_id = $1 and d.item_kind = 'capability_missing' and d.item_id = gone.id`,
+    them,
+  );
   await tx.query(`update provider_holds set first_run_id = null where workspace_id = $1 and first_run_id = any($2::uuid[])`, them);
   await tx.query(`delete from provider_holds where workspace_id = $1 and run_id = any($2::uuid[])`, them);
   await tx.query(`update task_comments set run_id = null where workspace_id = $1 and run_id = any($2::uuid[])`, them);

@@ -2,7 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
 import type { IdempotentRequest } from '../access/call.js';
 import { referencesOf, targetOf, type Fields, type RunIdentity, type RunRequirement } from '../access/domain/run-access.js';
+import { CAPABILITIES } from '../access/domain/capabilities.js';
 import { IdempotentCommands } from '../access/idempotent-commands.service.js';
+import { MissingCapabilities } from '../inbox/missing-capabilities.service.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { OfficeError, type OfficeErrorCode } from '../platform/errors/office-error.js';
 import { appendRunEvent, noteRun } from '../runs/run-notes.js';
@@ -35,6 +37,7 @@ export class RuntimeActions {
     private readonly unitOfWork: UnitOfWork,
     private readonly fence: RunFence,
     private readonly secrets: RunSecrets,
+    private readonly missing: MissingCapabilities,
   ) {}
 
   async perform(action: ActionClass, { run, body, fields, idempotency }: AdmittedCall): Promise<object> {
@@ -61,12 +64,19 @@ export class RuntimeActions {
     throw new CommittedRefusal(kept.refused.code, kept.refused.facts);
   }
 
-  /** A refusal is written down by itself: whatever it refused has been undone. Not of one that is in the log already. */
+  /**
+   * A refusal is written down by itself: whatever it refused has been undone. Not of one that is in the log already. One for want
+   * of a capability goes before a person; one of scope never does, for there is nothing to grant.
+   */
   async noteRefusal(run: RunIdentity, { action, names }: RunRequirement, fields: Fields, error: OfficeError): Promise<void> {
     if (error instanceof CommittedRefusal) return;
     const { type, id } = targetOf(names, fields, run);
     const told = { action, target_type: type, target_id: id, error: error.code };
-    await this.unitOfWork.run(run.workspaceId, (tx) => noteRun(tx, run.runId, 'runtime.denied', 'warn', told));
+    const needed = CAPABILITIES.find((one) => error.code === 'capability_denied' && one === error.facts['needed']);
+    await this.unitOfWork.run(run.workspaceId, async (tx) => {
+      await noteRun(tx, run.runId, 'runtime.denied', 'warn', told);
+      if (needed !== undefined) await this.missing.miss(tx, run.runId, needed, action);
+    });
   }
 
   private doerOf(action: ActionClass): RuntimeAction {

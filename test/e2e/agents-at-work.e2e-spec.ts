@@ -135,6 +135,46 @@ describe('a mock agent in a full run', () => {
     expect(await comments()).toBe(atTheStop);
   });
 
+  it('that lacks a capability is put before people, and has it in its next run with one press', async () => {
+    const server = await start();
+    const { id: ws } = await server.must<Made>('POST /workspaces', { name: 'Acme' });
+    const bob = await server.must<Made>(`POST /workspaces/${ws}/agents`, { name: 'Bob', role: 'worker', adapter: 'mock' });
+    const ada = await server.must<Made>(`POST /workspaces/${ws}/agents`, { name: 'Ada', role: 'worker', adapter: 'mock' });
+    const give = (status: number, turn: number): object => ({
+      call: {
+        method: 'POST',
+        path: '/runtime/tasks/{{task_id}}/subtasks',
+        body: { title: 'Oil the hinges', assignee_agent_id: bob.id },
+        expect: status,
+      },
+      when: { turn: [turn] },
+    });
+    const task = await server.must<Made>(`POST /workspaces/${ws}/tasks`, {
+      title: 'Mend the door',
+      description: mockScript(...Array.from({ length: 20 }, () => give(403, 1)), give(201, 2)),
+      assignee_agent_instance_id: ada.id,
+    });
+    expect(await ended(server, task.id)).toMatchObject({ status: 'completed' });
+    const inbox = () => server.must<{ items: (Made & { capability: string })[] }>(`GET /workspaces/${ws}/inbox`);
+    const { items } = await inbox();
+    expect(items).toMatchObject([{ kind: 'capability_missing', agent_id: ada.id, task_ids: [task.id], capability: 'assign_tasks' }]);
+    expect(await server.must(`GET /workspaces/${ws}/inbox/count`)).toEqual({ open: 1 });
+    await server.must(`POST /workspaces/${ws}/inbox/items/${items[0]!.id}/answer`, { decision: 'allow_always' });
+    expect(await inbox()).toMatchObject({ items: [] });
+
+    await server.must(`POST /tasks/${task.id}/comments`, { body: 'You may now.' });
+    await waitFor(
+      async () =>
+        (await server.must<{ items: RunView[] }>(`GET /workspaces/${ws}/runs?task_id=${task.id}`)).items.find(
+          ({ reason, status }) => reason === 'user_comment' && status === 'completed',
+        ),
+      60_000,
+      'the next run',
+    );
+    const { items: below } = await server.must<{ items: unknown[] }>(`GET /workspaces/${ws}/tasks?assignee=${bob.id}`);
+    expect(below).toMatchObject([{ title: 'Oil the hinges' }]);
+  });
+
   it('has a token again after a restart, minted anew from what its run was granted', async () => {
     const first = await start({ OFFICE_DRAIN_SEC: '0' });
     const { id: ws } = await first.must<Made>('POST /workspaces', { name: 'Acme' });

@@ -28,6 +28,10 @@ export class RecordedAgentReactions extends AgentReactions {
     this.calls.push(['archived', agent.id]);
     await this.during(tx);
   }
+  override async entitled(tx: Tx, agent: { id: string; holds: readonly string[]; by: string | null }): Promise<void> {
+    this.calls.push(['entitled', agent.id, agent.holds, agent.by]);
+    await this.during(tx);
+  }
   override async startedAgain(tx: Tx, agent: { id: string }): Promise<void> {
     this.calls.push(['startedAgain', agent.id]);
     await this.during(tx);

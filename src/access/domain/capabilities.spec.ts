@@ -1,5 +1,6 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { AGENT_ROLES, CAPABILITIES, capabilitiesOf } from './capabilities.js';
+import { AGENT_ROLES, CAPABILITIES, capabilitiesOf, granting } from './capabilities.js';
 import type { AgentRole, Capability } from './capabilities.js';
 
 /** The table of contract 12, cell by cell: what each role has when nobody said otherwise. */
@@ -37,5 +38,22 @@ describe('capabilitiesOf', () => {
 
   it('answers in the order of the vocabulary and each capability once', () => {
     expect(capabilitiesOf('ceo', { allow: [...CAPABILITIES].toReversed(), deny: [] })).toEqual([...CAPABILITIES]);
+  });
+});
+
+describe('granting', () => {
+  const some = fc.subarray([...CAPABILITIES]);
+
+  it('gives exactly that capability, whatever was allowed and denied, and says no more than it has to', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...AGENT_ROLES), some, some, fc.constantFrom(...CAPABILITIES), (role, allow, deny, capability) => {
+        const held = capabilitiesOf(role, { allow, deny });
+        const granted = granting(role, { allow, deny }, capability);
+        expect(new Set(capabilitiesOf(role, granted))).toEqual(new Set([...held, capability]));
+        const added = granted.allow!.filter((one) => !allow.includes(one));
+        expect(added).toEqual(TABLE[capability][role] || allow.includes(capability) ? [] : [capability]);
+        expect(granting(role, granted, capability)).toEqual(granted);
+      }),
+    );
   });
 });

@@ -37,6 +37,13 @@ const BY_ROLE: Readonly<Record<AgentRole, ReadonlySet<Capability>>> = {
   reviewer: new Set([...EVERYONE, 'decide']),
 };
 
+/** The permissions with which a role has this capability too, and nothing else is different. */
+export function granting(role: AgentRole, { allow = [], deny = [] }: AgentPermissions, capability: Capability): Required<AgentPermissions> {
+  const stillDenied = deny.filter((one) => one !== capability);
+  const isHeld = capabilitiesOf(role, { allow, deny: stillDenied }).includes(capability);
+  return { allow: isHeld ? allow : [...allow, capability], deny: stillDenied };
+}
+
 /** The capabilities of a role under its permissions, in the order of the vocabulary. Deny wins. */
 export function capabilitiesOf(role: AgentRole, permissions: AgentPermissions = {}): Capability[] {
   const { allow = [], deny = [] } = permissions;

@@ -5,6 +5,7 @@ export const ITEM_KINDS = [
   'provider_hold',
   'permission_request',
   'approval',
+  'capability_missing',
 ] as const;
 export type ItemKind = (typeof ITEM_KINDS)[number];
 
@@ -38,6 +39,10 @@ export const heldTitle = (adapter: string): string => `${adapter} takes no more 
 /** Of a permission request; `what` is the agent's own word for what it wants to do. */
 export const askedTitle = (agent: string, what: string, task: TitledTask | null): string =>
   `${agent} asks${task === null ? '' : ` on ${task.identifier}`}: ${what}`;
+
+/** Of a capability that an agent was refused something for. */
+export const lacksTitle = (agent: string, capability: string, action: string): string =>
+  `${agent} lacks ${capability} (refused: ${action})`;
 
 const CAUSES: Readonly<Record<string, string>> = {
   host_restart: 'its restart',

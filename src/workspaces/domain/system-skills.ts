@@ -36,7 +36,7 @@ When the step of your task is complete, say so with \`step_complete\` and end yo
 \`blocked\`. Your last message of a turn becomes a comment by itself if you posted none.
 
 Answers of 403 say in \`code\` what is missing (\`capability_denied\`, \`task_out_of_scope\`, \`workspace_out_of_scope\`): asking again
-changes nothing, say so in a comment instead. 401 means that your run has ended or is being stopped: finish. Repeat a POST that got
+changes nothing, say so in a comment instead. What you lack (\`needed\`) is put before a person by itself; if they grant it, you have it in a later run. 401 means that your run has ended or is being stopped: finish. Repeat a POST that got
 no answer with the same \`Idempotency-Key\` header, and it acts once. Never print the token.
 `;
 

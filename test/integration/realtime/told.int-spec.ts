@@ -173,6 +173,13 @@ async function seated(task: string, role: string, step: string, agent_id: string
 }
 const paused = () => failed({ failure_threshold: 1 });
 
+/** An agent that lacks something; answers the call that shows it. */
+async function lacking(): Promise<() => Promise<unknown>> {
+  const { run, agent } = await running();
+  const token = office.app.get(RunTokens, { strict: false }).mint(run);
+  return () => office.ask(`POST /api/v1/runtime/agents/${agent}/runs`, { token, body: {} });
+}
+
 /** Every operation of the document's table: what has to be there, then what is done. */
 const OPERATIONS: Readonly<Record<string, () => Promise<() => Promise<unknown>>>> = {
   'a task is created without an assignee': async () => () => aTask(office, workspace),
@@ -407,6 +414,14 @@ const OPERATIONS: Readonly<Record<string, () => Promise<() => Promise<unknown>>>
     const { run } = await running();
     await asks(run);
     return () => settle(run, ENDED);
+  },
+  'an agent is refused for want of a capability': async () => lacking(),
+  'an admin grants it': async () => {
+    await (
+      await lacking()
+    )();
+    const [item] = await office.rows<{ id: string }>(`select id from missing_capabilities where workspace_id = $1`, [workspace]);
+    return () => post(`workspaces/${workspace}/inbox/items/${item!.id}/answer`, { decision: 'allow_always' });
   },
 };
 

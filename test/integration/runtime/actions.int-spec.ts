@@ -1,4 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { RunDoor } from '../../../src/access/run-door.service.js';
+import { RUNTIME_ACTIONS } from '../../../src/runtime/all-actions.js';
+import { RuntimeAction, type ActionDeclaration } from '../../../src/runtime/runtime-action.js';
+import { RuntimeActions } from '../../../src/runtime/runtime-actions.service.js';
 import { RunSecrets } from '../../../src/transcript/run-secrets.service.js';
 import { RuntimeDesk } from '../../support/runtime-desk.js';
 
@@ -82,6 +86,15 @@ describe('a comment', () => {
     await ada.must('POST /comments', { body: '@ada-herself and @bob: look' });
     expect(await waitingOf(ada.run.agentId)).toEqual([]);
     expect(await waitingOf(bob)).toMatchObject([{ reason: 'mentioned', task_id: ada.run.taskId }]);
+  });
+
+  it('on another task of one’s own wakes nobody either, nor does moving it', async () => {
+    const ceo = await desk.worker({ role: 'ceo' });
+    const other = await desk.task({ assignee_agent_instance_id: ceo.run.agentId });
+    await desk.office.complete(await desk.office.startPair(desk.workspaceId, ceo.run.agentId, other));
+    await ceo.must('POST /comments', { task_id: other, body: 'This one next.' });
+    await ceo.must(`POST /tasks/${other}/status`, { status: 'in_progress', comment: 'Begun.' });
+    expect(await waitingOf(ceo.run.agentId)).toEqual([]);
   });
 
   it('on a colleague’s task wakes the colleague', async () => {
@@ -261,6 +274,35 @@ describe('skills', () => {
 });
 
 describe('the log of a run', () => {
+  it('is written in the action’s own transaction, and in one of its own where the action was refused', async () => {
+    const ceo = await desk.worker({ role: 'ceo' });
+    const done = await desk.task();
+    await desk.office.must(`PATCH /tasks/${done}`, { state: 'done' });
+    await ceo.must('POST /comments', { body: 'Begun' });
+    await ceo.ask(`POST /tasks/${done}/status`, { status: 'todo', comment: 'undone again' });
+    const logged = await rows<{ event_type: string; with_its_comment: boolean }>(
+      `select e.event_type, exists (select from task_comments c where c.run_id = e.run_id and c.xmin = e.xmin) as with_its_comment
+         from office_run_events e where e.run_id = $1 and e.event_type like 'runtime.%' order by e.seq`,
+      ceo.run.runId,
+    );
+    expect(logged).toEqual([
+      { event_type: 'runtime.action', with_its_comment: true },
+      { event_type: 'runtime.denied', with_its_comment: false },
+    ]);
+  });
+
+  it('has what the office itself lacked, which is our fault and says so', async () => {
+    const ada = await desk.worker();
+    class Missing extends RuntimeAction {
+      static readonly declared: ActionDeclaration = RUNTIME_ACTIONS.find(({ declared }) => declared.action === 'me')!.declared;
+      override perform = (): Promise<object> => Promise.resolve({});
+    }
+    const app = desk.office.app.app;
+    const run = await app.get(RunDoor, { strict: false }).identify(`Bearer ${ada.token}`);
+    const doing = app.get(RuntimeActions, { strict: false }).perform(Missing, { run, body: {}, fields: {}, idempotency: null });
+    await expect(doing).rejects.toMatchObject({ code: 'runtime_dependency_missing', status: 500 });
+  });
+
   it('numbers what many calls at once do without a gap', async () => {
     const ada = await desk.worker();
     const calls = Array.from({ length: 40 }, (_, n) =>

@@ -5,6 +5,7 @@ import { AGENT_ROLES, CAPABILITIES, capabilitiesOf, type AgentRole, type Capabil
 import { RunKeys } from '../../../src/access/run-keys.js';
 import { RunTokens } from '../../../src/access/run-tokens.service.js';
 import { RUN_GUARDS } from '../../../src/access/requires.decorator.js';
+import { OFFICE_ERRORS, type OfficeErrorCode } from '../../../src/platform/errors/office-error.js';
 import { newId } from '../../../src/platform/ids.js';
 import { RUNTIME_ACTIONS } from '../../../src/runtime/all-actions.js';
 import { ACTION_NAMES, type ActionName } from '../../../src/runtime/domain/action-names.js';
@@ -110,7 +111,29 @@ const CASES = ACTION_NAMES.flatMap((action) =>
   ),
 );
 
-describe('every action, whoever asks', () => {
+interface Answered {
+  readonly status: number;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+/** As a tool: its arguments are what the route takes, path and body in one. What it answers stands for the status of the route. */
+async function askTool(caller: Worker, action: ActionName, route: string, body: unknown): Promise<Answered> {
+  const pattern = declarationOf(action).route.split(' ')[1]!;
+  const names = [...pattern.matchAll(/:(\w+)|\*/g)].map(([, name]) => name ?? 'path');
+  const shape = new RegExp(`/${pattern.replaceAll(/:\w+/g, '([^/]+)').replace('*', '(.+)')}$`);
+  const parts = shape.exec(route.split(' ')[1]!)!.slice(1);
+  const given = { ...(body as object), ...Object.fromEntries(names.map((name, at) => [name, parts[at]])) };
+  const answer = await here.office.app.ask('POST /mcp', {
+    token: caller.token,
+    headers: { accept: 'application/json, text/event-stream' },
+    body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: action, arguments: given } },
+  });
+  const { isError, content } = answer.body.result as { readonly isError?: true; readonly content: readonly { readonly text: string }[] };
+  const said = JSON.parse(content[0]!.text) as Record<string, unknown>;
+  return { status: isError === true ? OFFICE_ERRORS[said['code'] as OfficeErrorCode][0] : 200, body: said };
+}
+
+describe.each(['REST', 'MCP'])('every action over %s, whoever asks', (carrier) => {
   it.each(CASES)('$action by a $role with its capability $granted, of a row $target', async ({ action, role, granted, target }) => {
     const { capability } = declarationOf(action);
     const permissions = capability === null ? {} : granted ? { allow: [capability] } : { deny: [capability] };
@@ -121,7 +144,7 @@ describe('every action, whoever asks', () => {
     }
     const before = (await caller.log()).length;
     const [route, body] = SAMPLES[action].request(ids[target]);
-    const answer = await caller.ask(route, body);
+    const answer: Answered = await (carrier === 'REST' ? caller.ask(route, body) : askTool(caller, action, route, body));
     const log = await caller.log();
 
     expect(log.length).toBe(before + 1);

@@ -3,12 +3,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AGENT_ROLES, CAPABILITIES, capabilitiesOf } from '../../../src/access/domain/capabilities.js';
 import { RunKeys } from '../../../src/access/run-keys.js';
 import { RunTokens } from '../../../src/access/run-tokens.service.js';
-import { readSettings } from '../../../src/platform/config/office-settings.js';
+import { Clock } from '../../../src/platform/clock/clock.js';
+import { OfficeSettings, readSettings } from '../../../src/platform/config/office-settings.js';
 import { FakeClock } from '../../support/fake-clock.js';
-import { RuntimeDesk } from '../../support/runtime-desk.js';
+import { RuntimeDesk, Worker } from '../../support/runtime-desk.js';
 
 let desk: RuntimeDesk;
-beforeAll(async () => void (desk = await RuntimeDesk.open()));
+// So long a run that its tokens outlive the four hours.
+beforeAll(async () => void (desk = await RuntimeDesk.open({ OFFICE_RUN_TIMEOUT_SEC: '86400' })));
 afterAll(() => desk.close());
 
 const claimsOf = (token: string): Record<string, unknown> => new JwtService().decode<Record<string, unknown>>(token);
@@ -54,6 +56,20 @@ describe('a runtime token', () => {
       clock.advance((lives - timeout) * 1_000);
       expect(tokens.read(token)).toBeNull();
     }
+  });
+
+  it('opens every door to a run at its timeout still, and none after its own time', async () => {
+    const app = desk.office.app.app;
+    const settings = app.get(OfficeSettings);
+    const ada = await desk.worker();
+    const mintedAgo = (seconds: number): Worker => {
+      const clock = new FakeClock(new Date(app.get(Clock).now().getTime() - seconds * 1_000));
+      return new Worker(desk.office, ada.run, new RunTokens(app.get(RunKeys, { strict: false }), clock, settings).mint(ada.run));
+    };
+    const atItsTimeout = mintedAgo(settings.OFFICE_RUN_TIMEOUT_SEC + 14 * 60);
+    expect(await atItsTimeout.ask('POST /comments', { body: 'In the last second.' })).toMatchObject({ status: 201 });
+    const tooOld = mintedAgo(settings.OFFICE_RUN_TIMEOUT_SEC + 15 * 60 + 1);
+    expect(await tooOld.ask('POST /comments', { body: 'Too late.' })).toMatchObject({ status: 401 });
   });
 
   it('is read by every server with the same key, and by no other', async () => {

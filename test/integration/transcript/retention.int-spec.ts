@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { OfficeSettings } from '../../../src/platform/config/office-settings.js';
 import type { Leadership } from '../../../src/platform/leadership/leadership.service.js';
-import { newId } from '../../../src/platform/ids.js';
+import { newId, SYSTEM_USER_ID } from '../../../src/platform/ids.js';
 import { HistoryRetention } from '../../../src/retention/history-retention.service.js';
 import type { ClaimedRun } from '../../../src/runs/claim.js';
 import { TranscriptAging } from '../../../src/transcript/transcript-aging.service.js';
@@ -115,6 +115,33 @@ describe('in time', () => {
     await retention.work(signal);
     expect([await exists(again), await exists(last)]).toEqual([false, true]);
     expect(await bodies(last)).toEqual(EMPTIED);
+  });
+
+  it('a run stays while what it was refused for is open, and goes with that item when it is not', async () => {
+    const { office } = it_;
+    const pair = await office.pair(workspace);
+    const [run, last] = [await anEndedRun(pair), await anEndedRun(pair)];
+    for (const one of [run, last]) await ended_(one, 200);
+    const id = newId();
+    await office.change(
+      `insert into missing_capabilities (id, workspace_id, agent_id, capability, action, run_id)
+       select $2, workspace_id, agent_id, 'decide', 'decide', id from runs where id = $1`,
+      run.runId,
+      id,
+    );
+    await retention.work(signal);
+    expect([await exists(run), await bodies(run)]).toEqual([true, WHOLE]);
+    await office.change(`update missing_capabilities set closed_at = now(), granted = false where id = $1`, id);
+    await office.change(
+      `insert into inbox_dismissals (user_id, item_kind, item_id, workspace_id) values ($1, 'capability_missing', $2, $3)`,
+      SYSTEM_USER_ID,
+      id,
+      workspace,
+    );
+    await retention.work(signal);
+    expect(await exists(run)).toBe(false);
+    expect(await office.rows(`select from missing_capabilities where id = $1`, id)).toEqual([]);
+    expect(await office.rows(`select from inbox_dismissals where item_id = $1`, id)).toEqual([]);
   });
 
   it('the last run of an agent without a task stays, too', async () => {
