@@ -94,7 +94,7 @@ describe('the end of a shift', () => {
 });
 
 describe('a start', () => {
-  it.each([
+  it.concurrent.each([
     [{ OFFICE_PORT: 'x' }, /^Setting OFFICE_PORT must be a whole number from 0 to 65535\.$/m],
     [{ OFFICE_DATABASE_URL: 'mysql://x' }, /^Setting OFFICE_DATABASE_URL must begin with postgres/],
     [{ OFFICE_LEASE_SEC: '1' }, /^Setting OFFICE_LEASE_SEC must be a whole number from 5/],
