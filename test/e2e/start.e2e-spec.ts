@@ -17,12 +17,15 @@ const accounts = [
   { who: 'an ordinary user', identity: NOBODY, possible: nobodyCanRunNode },
 ];
 
+/** All twenty with `npm run test:faults`. In threes: killed while it starts, killed after its PostgreSQL, killed at work. */
+const KILLS = process.env.OFFICE_FAULTS === 'full' ? 20 : 9;
+
 describe.each(accounts.filter(({ possible }) => possible))('the foundation, as $who', ({ identity }) => {
-  it('comes up after each of twenty kill -9, at any moment, with every row that was committed', async () => {
+  it(`comes up after each of ${KILLS} kill -9, at any moment, with every row that was committed`, async () => {
     const OFFICE_DATA_DIR = newDataDir(identity);
     const acknowledged = new Map<string, number>();
     const hosts = new Set<string>();
-    for (let round = 0; round < 20; round++) {
+    for (let round = 0; round < KILLS; round++) {
       const office = start(program, { OFFICE_DATA_DIR }, identity);
       if (round % 3 === 0) {
         // While it sets up, starts or recovers.
@@ -45,7 +48,8 @@ describe.each(accounts.filter(({ possible }) => possible))('the foundation, as $
       databaseUrl,
       'select boot, count(*)::int as rows, max(n) as last from written group by boot',
     );
-    expect(acknowledged.size).toBeGreaterThanOrEqual(13);
+    // Every round but those that were cut short on purpose.
+    expect(acknowledged.size).toBeGreaterThanOrEqual(Math.floor((KILLS * 2) / 3));
     expect(hosts.size).toBe(1);
     for (const [boot, written] of acknowledged) {
       const { rows, last } = kept.find((each) => each.boot === boot) ?? { rows: 0, last: 0 };

@@ -1,14 +1,10 @@
 import { existsSync } from 'node:fs';
 import { chown, mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, type TestContext } from 'vitest';
 import { aFolder, aProgram, aRepository, commitIn, git } from '../support/git-folder.js';
+import { cloneDatabase } from '../support/office-db.js';
 import { mockScript, RealServer, waitFor } from '../support/real-server.js';
-
-const endings: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const end of endings.splice(0).toReversed()) await end();
-});
 
 interface Run {
   readonly id: string;
@@ -16,15 +12,26 @@ interface Run {
   readonly error_message: string | null;
 }
 
-async function anOffice(env: Record<string, string> = {}): Promise<{ server: RealServer; root: string; workspaceId: string }> {
+type Ending = TestContext['onTestFinished'];
+
+/** With an end that is the last: what ends is in the reverse order of what began. */
+async function anOffice(
+  onTestFinished: Ending,
+  env: Record<string, string> = {},
+): Promise<{ server: RealServer; root: string; workspaceId: string }> {
   const root = await aFolder('e2e-repositories');
-  endings.push(root.remove);
+  onTestFinished(root.remove);
+  const database = await cloneDatabase();
+  onTestFinished(database.drop);
   // Behind a folder of somebody else's agents are the office's own user, whose repositories these are; `own-user` has the others.
   const shut = join(root.path, 'shut');
   await mkdir(shut, { mode: 0o700 });
   if (process.getuid?.() === 0) await chown(shut, 65_534, 65_534);
-  const server = await RealServer.start({ env: { OFFICE_REPOSITORY_ROOTS: root.path, OFFICE_WORK_DIR: join(shut, 'work'), ...env } });
-  endings.push(() => server.dispose());
+  const server = await RealServer.start({
+    databaseUrl: database.url,
+    env: { OFFICE_REPOSITORY_ROOTS: root.path, OFFICE_WORK_DIR: join(shut, 'work'), ...env },
+  });
+  onTestFinished(() => server.dispose());
   const { id: workspaceId } = await server.must<{ id: string }>('POST /workspaces', { name: 'Acme', task_prefix: 'OFF' });
   return { server, root: root.path, workspaceId };
 }
@@ -68,9 +75,10 @@ const ended = (server: RealServer, workspaceId: string, taskId: string): Promise
     'the run to end',
   );
 
-describe('an agent in a repository', () => {
-  it('works in a worktree of its own; what it did is shown, pushed, and cleared away when the task is done', async () => {
-    const { server, root, workspaceId } = await anOffice();
+// At once, because the first waits half a minute for the round in which worktrees are cleared away.
+describe.concurrent('an agent in a repository', () => {
+  it('works in a worktree of its own; what it did is shown, pushed, and cleared away when the task is done', async ({ onTestFinished }) => {
+    const { server, root, workspaceId } = await anOffice(onTestFinished);
     const path = await aRepository(join(root, 'doors'));
     const remote = join(root, 'remote.git');
     await git(root, 'clone', '-q', '--bare', path, remote);
@@ -89,8 +97,8 @@ describe('an agent in a repository', () => {
     await waitFor(() => !existsSync(worktree!.path), 60_000, 'the worktree to be cleared away');
   });
 
-  it('fails with a repository that is gone as its reason, and goes on when it is back', async () => {
-    const { server, root, workspaceId } = await anOffice();
+  it('fails with a repository that is gone as its reason, and goes on when it is back', async ({ onTestFinished }) => {
+    const { server, root, workspaceId } = await anOffice(onTestFinished);
     const path = await aRepository(join(root, 'doors'));
     const { taskId, agentId } = await aTaskIn(server, workspaceId, path, { say: 'done' });
     await ended(server, workspaceId, taskId);
@@ -109,7 +117,7 @@ describe('an agent in a repository', () => {
   });
 });
 
-describe('kill -9 while a worktree is made', () => {
+describe.concurrent('kill -9 while a worktree is made', () => {
   /** Git stands still in the middle: a checkout that never ends, whose helper nobody stops. */
   async function slowGit(root: string): Promise<{ PATH: string }> {
     const real = (await git(root, '--exec-path')).replace(/\/[^/]*\/git-core$/, '');
@@ -129,10 +137,10 @@ exec "${program}" "$@"`,
     return { PATH: `${bin}:${process.env.PATH!}` };
   }
 
-  it('leaves nothing running, and the next start makes it whole', async () => {
+  it('leaves nothing running, and the next start makes it whole', async ({ onTestFinished }) => {
     const folder = await aFolder('e2e-slow');
-    endings.push(folder.remove);
-    const { server, root, workspaceId } = await anOffice(await slowGit(folder.path));
+    onTestFinished(folder.remove);
+    const { server, root, workspaceId } = await anOffice(onTestFinished, await slowGit(folder.path));
     const path = await aRepository(join(root, 'doors'));
     const { taskId } = await aTaskIn(server, workspaceId, path, { say: 'done' });
     await waitFor(
@@ -149,10 +157,10 @@ exec "${program}" "$@"`,
     expect(await git(worktree!.path, 'branch', '--show-current')).toBe('office/OFF-1');
   });
 
-  it('is not needed to close: a drain gives it up, and the run waits again', async () => {
+  it('is not needed to close: a drain gives it up, and the run waits again', async ({ onTestFinished }) => {
     const folder = await aFolder('e2e-slow');
-    endings.push(folder.remove);
-    const { server, root, workspaceId } = await anOffice({ OFFICE_DRAIN_SEC: '1', ...(await slowGit(folder.path)) });
+    onTestFinished(folder.remove);
+    const { server, root, workspaceId } = await anOffice(onTestFinished, { OFFICE_DRAIN_SEC: '1', ...(await slowGit(folder.path)) });
     const path = await aRepository(join(root, 'doors'));
     const { taskId } = await aTaskIn(server, workspaceId, path, { say: 'done' });
     await waitFor(() => existsSync(join(folder.path, 'once')), 20_000, 'git to be in the middle');

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { newId } from '../../../src/platform/ids.js';
 import { aPerson } from '../../support/front-desk.js';
-import { aRepository, commitIn, git, writeIn } from '../../support/git-folder.js';
+import { aRepository, commitIn, emptyCommits, git, writeIn } from '../../support/git-folder.js';
 import { WorktreeOffice } from '../../support/worktree-office.js';
 import type { ChangesView } from '../../../src/worktrees/worktree.view.js';
 
@@ -110,7 +110,7 @@ describe('the changes of a task', () => {
   it('stay small however much there is', async () => {
     const many = Object.fromEntries(Array.from({ length: 1_500 }, (_, n) => [`many/${n}.txt`, 'x\n']));
     await commitIn(folder, many);
-    for (let n = 0; n < 210; n++) await git(folder, 'commit', '-q', '--allow-empty', '-m', `${n}`);
+    await emptyCommits(folder, 'office/OFF-1', 210);
     await writeIn(folder, Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`loose-${n}.txt`, 'x\n'])));
     const shown = await changes('?patch_bytes=1024');
     expect(shown).toMatchObject({ commits_total: 211, files_cut: true, uncommitted_cut: true });

@@ -11,16 +11,17 @@ it('a worktree of 10,000 files is ready in about the time git takes', async () =
     const path = await aRepositoryOf(10_000, join(office.root, newId()));
     const workspaceId = await office.workspace();
     const repositoryId = await office.register(workspaceId, path);
-    const more: number[] = [];
-    for (let round = 0; round < 3; round++) {
+    let more = Infinity;
+    // The best of three, and the first that is good enough will do.
+    for (let round = 0; round < 3 && more >= 1_000; round++) {
       const git = await gitAlone(path, join(office.root, `alone-${round}`), `alone-${round}`);
       const { taskId } = await office.task(workspaceId, { repository_id: repositoryId });
       const run = (await office.claim(workspaceId)).claimed.find((one) => one.taskId === taskId)!;
       const began = performance.now();
       await office.folders.prepare(run);
-      more.push(performance.now() - began - git);
+      more = Math.min(more, performance.now() - began - git);
     }
-    expect(Math.min(...more)).toBeLessThan(1_000);
+    expect(more).toBeLessThan(1_000);
   } finally {
     await office.close();
   }
