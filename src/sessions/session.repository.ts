@@ -175,7 +175,7 @@ export class SessionRepository {
 
   /**
    * The task is locked first, so that no claim can put it somewhere meanwhile. A worktree is never stranded: its repository is
-   * on that host alone, and nobody knows what work is in it.
+   * on that host alone, and nobody knows what work is in it. Nor while a run of the task has not been settled: it is in there still.
    */
   async strandedFolder(tx: Tx, workspaceId: string, taskId: string, leaseSec: number): Promise<StrandedFolder | null> {
     await tx.query(`select from tasks where workspace_id = $1 and id = $2 for no key update`, [workspaceId, taskId]);
@@ -183,7 +183,8 @@ export class SessionRepository {
       `select f.host_id, f.path,
               array(select s.id from task_sessions s where s.task_id = f.task_id and s.${OPEN}) as session_ids
          from task_folders f join hosts h on h.id = f.host_id
-        where f.workspace_id = $1 and f.task_id = $2 and f.repository_id is null and not ${liveHostSql('$3')}`,
+        where f.workspace_id = $1 and f.task_id = $2 and f.repository_id is null and not ${liveHostSql('$3')}
+          and not exists (select from runs r where r.task_id = f.task_id and r.status = 'running')`,
       [workspaceId, taskId, leaseSec],
     );
     return folder ?? null;

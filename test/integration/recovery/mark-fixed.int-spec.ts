@@ -453,6 +453,20 @@ describe('a host that is away', () => {
     expect((await office.claim(ws)).claimed).toMatchObject([{ reason: 'manual_start_fresh', acpSessionId: null }]);
   });
 
+  it('is left only when nothing runs in the folder any more, whoever’s it is', async () => {
+    const [ada, eve] = [await office.agent(ws), await office.agent(ws)];
+    const { taskId, sessionId } = await office.failedTask(ws, ada);
+    await wake({ agentId: eve, on: { taskId }, reason: 'mentioned' });
+    const mentioned = await office.startPair(ws, eve, taskId);
+    await strand(taskId);
+    await office.ask(`POST /tasks/${taskId}/sessions/${sessionId}/start-fresh`);
+    expect(await office.rows(`select host_id from task_folders where task_id = $1`, taskId)).toEqual([{ host_id: AWAY }]);
+    expect(
+      (await office.row<{ id: string }>(`select acp_session_id as id from task_sessions where id = $1`, mentioned.sessionId)).id,
+    ).not.toBeNull();
+    expect(await office.row(`select status from runs where id = $1`, mentioned.runId)).toEqual({ status: 'running' });
+  });
+
   it('keeps its worktrees: the repository is there only, and nobody knows what work is in them', async () => {
     const ada = await office.agent(ws);
     const { taskId, sessionId } = await office.failedTask(ws, ada);
