@@ -18,7 +18,7 @@ const accounts = [
 ];
 
 /** All twenty with `npm run test:faults`. In threes: killed while it starts, killed after its PostgreSQL, killed at work. */
-const KILLS = process.env.OFFICE_FAULTS === 'full' ? 20 : 9;
+const KILLS = process.env.OFFICE_FAULTS === 'full' ? 20 : 5;
 
 describe.each(accounts.filter(({ possible }) => possible))('the foundation, as $who', ({ identity }) => {
   it(`comes up after each of ${KILLS} kill -9, at any moment, with every row that was committed`, async () => {
