@@ -112,7 +112,7 @@ function judge(family: Family | null, payload: string, nowMs: number): Diagnosis
   const against = knowsLimit ? strongest(matches, (one) => !one.transient && !isBareLimit(one)) : worst;
   const others = matches.map(({ signature }) => signature.id);
   if (passing !== null && against === null) {
-    const word = passing.signature.confidence === 'exact' ? undefined : reading.found.firstOf(lasting);
+    const word = speaksOfLimits(passing) ? undefined : reading.found.firstOf(lasting);
     if (word === undefined) return verdict(passing, reading, others, 'nothing speaks against it');
     return closed('neutral.lasting-word', reading, others, `"${finder.nameOf(word)}" speaks against ${passing.signature.id}`);
   }
@@ -192,6 +192,9 @@ function saysOnlyStatus(text: PlainText): boolean {
 
 const concerns = (one: Compiled, family: Family | null): boolean =>
   !one.transient || one.family === 'neutral' || family === null || one.family === family;
+
+/** Its own words are among those of lasting failures. */
+const speaksOfLimits = ({ signature }: Compiled): boolean => signature.code === 'rate_limit' || signature.when.ownWords === true;
 
 const isBareLimit = ({ signature }: Compiled): boolean => signature.code === 'quota' && signature.confidence === 'low';
 

@@ -30,7 +30,7 @@ const LEAD_LENGTH = 17;
 
 /** By a sum of their letters, last first, so that no text is copied to look for one. */
 const LEAD_OF_SUM: ReadonlyMap<number, string> = new Map(
-  LEADS.map((lead) => [[...lead].reduceRight((sum, mark) => withLetter(sum, mark.charCodeAt(0)), 0), lead]),
+  LEADS.map((lead) => [Array.from(lead, (mark) => mark.charCodeAt(0)).reduceRight(withLetter, 0), lead]),
 );
 
 function withLetter(sum: number, code: number): number {
