@@ -1,4 +1,4 @@
-import { createReadStream, readFileSync } from 'node:fs';
+import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { SystemClock } from '../platform/clock/system-clock.js';
@@ -21,7 +21,8 @@ interface Line {
 function readLine(text: string, number: number): Line {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    // Editors put a mark of the encoding before the first line.
+    value = JSON.parse(text.replace(/^\uFEFF/, ''));
   } catch {
     throw new Error(`line ${number} is no JSON`);
   }
@@ -36,7 +37,7 @@ function readLine(text: string, number: number): Line {
 }
 
 /** Calls `tell` for each line; answers how many could not be read. Those are said on stderr. */
-async function forEachLine(file: string, tell: (line: Line) => void): Promise<number> {
+async function forEachLine(file: string, tell: (line: Line, number: number) => void): Promise<number> {
   let bad = 0;
   let number = 0;
   const input = file === '-' ? process.stdin : createReadStream(file, 'utf8');
@@ -44,7 +45,7 @@ async function forEachLine(file: string, tell: (line: Line) => void): Promise<nu
     number++;
     if (text.trim() === '') continue;
     try {
-      tell(readLine(text, number));
+      tell(readLine(text, number), number);
     } catch (error) {
       bad++;
       process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
@@ -78,12 +79,13 @@ function explanation(diagnosis: Diagnosis): string {
   ].join('\n');
 }
 
-/** How the fixtures come out, by provider, and every one that comes out wrong. Answers the number of dangerous ones. */
-function report(file: string): number {
-  const lines = readFileSync(file, 'utf8')
-    .split('\n')
-    .filter((line) => line.trim() !== '')
-    .map(readLine);
+/** How the fixtures come out, by provider, and every one that comes out wrong. Answers the number of dangerous and of unread ones. */
+async function report(file: string): Promise<number> {
+  const lines: Line[] = [];
+  const unread = await forEachLine(file, (line, number) => {
+    if (line.class === undefined) throw new Error(`line ${number} has no class to compare with`);
+    lines.push(line);
+  });
   const judged = lines.map((line) => ({
     line,
     terminal: line.class !== 'transient',
@@ -107,7 +109,7 @@ function report(file: string): number {
   for (const { line, found } of wrong) {
     say(`\n${String(line.id)}: should be ${line.class}, ${line.code} (${line.why ?? ''})\n${explanation(found)}`);
   }
-  return dangerous.length;
+  return dangerous.length + unread;
 }
 
 async function main([command, file]: readonly string[]): Promise<number> {

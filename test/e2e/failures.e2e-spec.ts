@@ -303,6 +303,8 @@ describe('a captured failure of a real agent', () => {
 describe('npm run classify', () => {
   const classify = (...args: string[]) =>
     spawnSync(process.execPath, [join(ROOT, 'dist', 'src', 'diagnosis', 'classify.main.js'), ...args], { encoding: 'utf8' });
+  const classifyText = (command: string, input: string) =>
+    spawnSync(process.execPath, [join(ROOT, 'dist', 'src', 'diagnosis', 'classify.main.js'), command, '-'], { encoding: 'utf8', input });
   const file = join(ROOT, 'test', 'fixtures', 'provider-errors.jsonl');
 
   it('prints one line for each payload and nothing else', () => {
@@ -313,6 +315,31 @@ describe('npm run classify', () => {
       .map((line) => JSON.parse(line) as Record<string, unknown>);
     expect([status, stderr, lines.length]).toEqual([0, '', 138]);
     for (const line of lines) expect(Object.keys(line)).toEqual(['id', 'class', 'code', 'retryable', 'rule']);
+  });
+
+  it('reads what editors and hands make of a file, and says of each line it cannot read which it is', () => {
+    const lines = [
+      '\uFEFF{"id":"a","provider":"claude","payload":"529 overloaded"}\r',
+      '',
+      '{"id":',
+      '{"id":"b"}',
+      '{"payload":"401 Unauthorized"}',
+    ];
+    const odd = classifyText('batch', lines.join('\n'));
+    expect(
+      odd.stdout
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line) as unknown),
+    ).toEqual([
+      { id: 'a', class: 'transient', code: 'overloaded', retryable: true, rule: 'claude.overloaded' },
+      { id: 5, class: 'hard', code: 'auth', retryable: false, rule: 'auth.unauthorized' },
+    ]);
+    expect([odd.stderr, odd.status]).toEqual(['line 3 is no JSON\nline 4 has no payload\n', 1]);
+    const unlabelled = classifyText('report', `${lines[0]}\n{"payload":"x","class":"terminal","code":"unknown"}\n`);
+    expect([unlabelled.stderr, unlabelled.status]).toEqual(['line 1 has no class to compare with\n', 1]);
+    expect(unlabelled.stdout).toContain('codes right: 1 of 1');
+    expect(classifyText('batch', '')).toMatchObject({ stdout: '', stderr: '', status: 0 });
   });
 
   it('reports, explains, and says how it is called', () => {

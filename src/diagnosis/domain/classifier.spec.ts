@@ -113,6 +113,18 @@ describe('a terminal payload', () => {
     );
   });
 
+  /** Where one word is all that speaks against it, cutting the word off, or what it contradicts, is another payload. */
+  const doubted = terminal.filter((one) => judge(one).rule === 'neutral.lasting-word');
+
+  it.each(MUTATIONS.filter(([name]) => !/^cut|status/.test(name)))(
+    'that one word made doubtful is no safer to retry %s',
+    (_name, mutate) => {
+      for (const one of doubted)
+        for (const pick of [0, 0.3, 0.6, 0.99])
+          expect(judge({ provider: one.provider, payload: mutate(one.payload, pick) }).retryable, one.id).toBe(false);
+    },
+  );
+
   it('stays terminal whoever is said to have sent it', () => {
     const providers = ['claude', 'codex', 'copilot', 'gemini', 'opencode', 'amp', 'auggie', 'mock', ''];
     for (const one of terminal) for (const provider of providers) expect(judge({ ...one, provider }).retryable, one.id).toBe(false);
@@ -129,13 +141,28 @@ describe('classify', () => {
     );
   });
 
-  it('disbelieves words of passing trouble beside one of lasting trouble, unless a provider said exactly that', () => {
+  it('disbelieves words of passing trouble beside one of lasting trouble', () => {
     expect(classify('claude', 'Service unavailable', NOW).retryable).toBe(true);
     expect(classify('claude', 'Service unavailable: your subscription ran out', NOW)).toMatchObject({
       class: 'unclassified',
       retryable: false,
       rule: 'neutral.lasting-word',
     });
+  });
+
+  it('takes a type for whose making a failure is, not for what it was', () => {
+    const about = (type: string, message: string) => classify('claude', JSON.stringify({ error: { type, message } }), NOW).retryable;
+    for (const type of ['api_error', 'server_error']) {
+      expect(about(type, 'Something went wrong')).toBe(true);
+      for (const message of ['Weekly token allowance used up', 'License expired', 'The model was retired'])
+        expect(about(type, message)).toBe(false);
+    }
+  });
+
+  it('believes a gateway that says itself that trying again is of no use', () => {
+    const about = (retryable: boolean) =>
+      classify('', JSON.stringify({ status: 503, message: 'Service Unavailable', retryable }), NOW).retryable;
+    expect([about(true), about(false)]).toEqual([true, false]);
   });
 
   it('never retries what it does not know', () => {

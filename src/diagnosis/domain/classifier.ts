@@ -31,6 +31,8 @@ interface Compiled {
   readonly family: Family | 'neutral';
   readonly rank: number;
   readonly transient: boolean;
+  /** The evidence without which it cannot hold. */
+  readonly needs: number;
   readonly any: readonly number[];
   readonly all: readonly (readonly number[])[];
   readonly none: readonly number[];
@@ -45,6 +47,10 @@ interface Reading {
   /** Of the reset: null when none was told. */
   readonly near: boolean | null;
 }
+
+/** What speaks for a row: one of its `any` phrases (of `all` where it has no other), or one of its statuses. */
+const PHRASE = 1;
+const STATUS = 2;
 
 const finder = new PhraseFinder();
 const rows: readonly Compiled[] = Object.entries(CATALOGUES).flatMap(([family, signatures]) =>
@@ -79,6 +85,7 @@ function compile(signature: Signature, family: Family | 'neutral'): Compiled {
     any: any.map((phrase) => finder.add(phrase)),
     all: all.map((one) => [one].flat().map((phrase) => finder.add(phrase))),
     none: none.map((phrase) => finder.add(phrase)),
+    needs: (any.length > 0 ? PHRASE : 0) | (status.length > 0 ? STATUS : 0),
     status,
   };
 }
@@ -105,7 +112,7 @@ function judge(family: Family | null, payload: string, nowMs: number): Diagnosis
   const against = knowsLimit ? strongest(matches, (one) => !one.transient && !isBareLimit(one)) : worst;
   const others = matches.map(({ signature }) => signature.id);
   if (passing !== null && against === null) {
-    const word = passing.signature.confidence === 'exact' ? undefined : reading.found.firstOf(lasting);
+    const word = speaksOfLimits(passing) ? undefined : reading.found.firstOf(lasting);
     if (word === undefined) return verdict(passing, reading, others, 'nothing speaks against it');
     return closed('neutral.lasting-word', reading, others, `"${finder.nameOf(word)}" speaks against ${passing.signature.id}`);
   }
@@ -137,24 +144,24 @@ function read(payload: string, nowMs: number): Reading {
 
 /** The rows that hold for a family, in the order of the catalogue. Only those are looked at of which some phrase or status occurs. */
 function matching(reading: Reading, family: Family | null): Compiled[] {
-  candidates.fill(0);
-  for (const phrase of reading.found.phrases) for (const row of rowsOfPhrase[phrase]!) candidates[row] = 1;
-  for (const status of reading.statuses) for (const row of rowsOfStatus.get(status) ?? []) candidates[row] = 1;
+  evidence.fill(0);
+  for (const phrase of reading.found.phrases) for (const row of rowsOfPhrase[phrase]!) evidence[row]! |= PHRASE;
+  for (const status of reading.statuses) for (const row of rowsOfStatus.get(status) ?? []) evidence[row]! |= STATUS;
   const matches: Compiled[] = [];
-  for (let place = candidates.indexOf(1); place !== -1; place = candidates.indexOf(1, place + 1)) {
+  for (let place = 0; place < evidence.length; place++) {
+    if (evidence[place] === 0) continue;
     const row = rows[place]!;
-    if (concerns(row, family) && holds(row, reading)) matches.push(row);
+    if (concerns(row, family) && holds(row, evidence[place]!, reading)) matches.push(row);
   }
   return matches;
 }
 
 /** One for all: nobody reads it after `matching` has answered. */
-const candidates = new Uint8Array(rows.length);
+const evidence = new Uint8Array(rows.length);
 
-function holds({ signature, any, all, none, status }: Compiled, { text, found, statuses, near }: Reading): boolean {
+function holds({ signature, needs, all, none }: Compiled, seen: number, { text, found, near }: Reading): boolean {
+  if ((seen & needs) !== needs) return false;
   if (signature.when.bare === true && !saysOnlyStatus(text)) return false;
-  if (any.length > 0 && !found.hasOne(any)) return false;
-  if (status.length > 0 && !status.some((code) => statuses.has(code))) return false;
   for (const one of all) if (!found.hasOne(one)) return false;
   if (found.hasOne(none)) return false;
   switch (signature.when.ends) {
@@ -185,6 +192,9 @@ function saysOnlyStatus(text: PlainText): boolean {
 
 const concerns = (one: Compiled, family: Family | null): boolean =>
   !one.transient || one.family === 'neutral' || family === null || one.family === family;
+
+/** Its own words are among those of lasting failures. */
+const speaksOfLimits = ({ signature }: Compiled): boolean => signature.code === 'rate_limit' || signature.when.ownWords === true;
 
 const isBareLimit = ({ signature }: Compiled): boolean => signature.code === 'quota' && signature.confidence === 'low';
 

@@ -1,7 +1,7 @@
-import { readable, WORD, type PlainText } from './plain-text.js';
+import { WORD, type PlainText } from './plain-text.js';
 
 /** What stands before a number that is a status, not a line, a duration or a count. */
-const LEADS: ReadonlySet<string> = new Set([
+const LEADS: readonly string[] = [
   'http',
   'http/1.0',
   'http/1.1',
@@ -25,8 +25,17 @@ const LEADS: ReadonlySet<string> = new Set([
   'failed',
   'rejected',
   'returned',
-]);
+];
 const LEAD_LENGTH = 17;
+
+/** By a sum of their letters, last first, so that no text is copied to look for one. */
+const LEAD_OF_SUM: ReadonlyMap<number, string> = new Map(
+  LEADS.map((lead) => [Array.from(lead, (mark) => mark.charCodeAt(0)).reduceRight(withLetter, 0), lead]),
+);
+
+function withLetter(sum: number, code: number): number {
+  return (sum * 31 + code) & 0xff_ffff;
+}
 
 const PERCENT = 0x25;
 const COMMA = 0x2c;
@@ -65,8 +74,12 @@ function isLed(text: PlainText, at: number): boolean {
   while (end > 0 && at - end < 4 && BETWEEN.has(codes[end - 1]!)) end--;
   if (end === at) return false;
   let start = end;
-  while (start > 0 && end - start <= LEAD_LENGTH && isNameLike(codes[start - 1]!)) start--;
-  return LEADS.has(readable(text, start, end));
+  let sum = 0;
+  while (start > 0 && end - start <= LEAD_LENGTH && isNameLike(codes[start - 1]!)) sum = withLetter(sum, codes[--start]!);
+  const lead = LEAD_OF_SUM.get(sum);
+  if (lead?.length !== end - start) return false;
+  for (let place = 0; place < lead.length; place++) if (lead.charCodeAt(place) !== codes[start + place]) return false;
+  return true;
 }
 
 const isNameLike = (code: number): boolean => WORD[code] === 1 || code === 0x2f || code === 0x2e || code === 0x2d;

@@ -67,31 +67,31 @@ export class PhraseFinder {
       this.built = build(this.phrases);
       this.desk.ends = new Int32Array(this.phrases.length).fill(-1);
     }
-    const { columns, next, quiet, output, twin, link, lefts, rights, blurred } = this.built;
     const { ends, present } = this.desk;
     for (const id of present) ends[id] = -1;
     present.length = 0;
+    const { columns, next, quiet } = this.built;
     const { codes, length } = text;
-    let state = 0;
-    for (let at = 0; ; at++) {
-      // By itself, so that it is compiled to little more than it says.
-      for (; at < length; at++) {
-        state = next[(state << SHIFT) | columns[codes[at]!]!]!;
-        if (state >= quiet) break;
-      }
-      if (at >= length) break;
-      for (let node = state; node > 0; node = link[node]!) {
-        for (let id = output[node]!; id !== -1; id = twin[id]!) {
-          const before = at - lefts[id]!;
-          if (before >= 0 && before < at && WORD[codes[before]!] === 1) continue;
-          if (rights[id] === 1 && at + 1 < length && WORD[codes[at + 1]!] === 1) continue;
-          if (blurred[id] === 1 && !endsWith(codes, at, this.phrases[id]!.codes)) continue;
-          if (ends[id] === -1) present.push(id);
-          ends[id] = at + 1;
-        }
-      }
+    let state = BETWEEN_WORDS;
+    for (let at = 0; at < length; at++) {
+      state = next[(state << SHIFT) | columns[codes[at]!]!]!;
+      if (state >= quiet) this.note(state, text, at);
     }
     return new Occurrences(present, ends);
+  }
+
+  /** What ends at `at`. Seldom called, and apart from the walk so that it is compiled to little more than it says. */
+  private note(state: number, { codes, length }: PlainText, at: number): void {
+    const { output, twin, link, rights, blurred } = this.built!;
+    const { ends, present } = this.desk;
+    for (let node = state; node !== BETWEEN_WORDS; node = link[node]!) {
+      for (let id = output[node]!; id !== -1; id = twin[id]!) {
+        if (rights[id] === 1 && at + 1 < length && WORD[codes[at + 1]!] === 1) continue;
+        if (blurred[id] === 1 && !endsWith(codes, at, this.phrases[id]!.codes)) continue;
+        if (ends[id] === -1) present.push(id);
+        ends[id] = at + 1;
+      }
+    }
   }
 }
 
@@ -99,6 +99,13 @@ function endsWith(codes: Uint16Array, at: number, phrase: readonly number[]): bo
   const from = at + 1 - phrase.length;
   return phrase.every((code, place) => codes[from + place] === code);
 }
+
+/**
+ * The states in which no phrase has begun. Nearly all phrases begin where a word does, so in the middle of any other word the walk
+ * stays in the one row of INSIDE_WORD, which the processor then has at hand.
+ */
+const BETWEEN_WORDS = 0;
+const INSIDE_WORD = 1;
 
 /**
  * How long a row of `next` is: two lines of the processor's cache. Finding one's place in it is the dearest step of the walk. So what
@@ -137,47 +144,56 @@ interface Machine {
   readonly output: Int16Array;
   /** The next phrase of the same letters, which differs in where it may begin or end; or -1. */
   readonly twin: Int16Array;
-  /** How far before its last letter the one stands that must not belong to the word a phrase begins with; 0: there is none. */
-  readonly lefts: Uint16Array;
   /** 1: the letter behind the phrase must not belong to the word it ends with. */
   readonly rights: Uint8Array;
   /** 1: letters of the phrase share their column with others. */
   readonly blurred: Uint8Array;
-  /** The longest proper suffix of this state in which a phrase ends; 0 for none. */
+  /** The longest proper suffix of this state in which a phrase ends; BETWEEN_WORDS for none. */
   readonly link: Uint16Array;
 }
 
 function build(phrases: readonly Phrase[]): Machine {
-  const columns = new Uint8Array(65_536);
-  let width = 1;
-  let most = 1;
-  for (const { codes } of phrases) {
-    most += codes.length;
-    for (const code of codes) if (code < 0x80 && columns[code] === 0) columns[code] = width++;
-  }
-  const own = width;
-  const shared = COLUMNS - own;
-  for (const { codes } of phrases) for (const code of codes) if (code >= 0x80) columns[code] = own + (code % shared);
-  if (shared < 1 || most > 65_535) throw new Error('too many signatures for this machine');
+  const columns = columnsFor(phrases);
+  const most = phrases.reduce((sum, { codes, left }) => sum + codes.length * (left ? 1 : 2), 2);
+  if (most > 65_535) throw new Error('too many signatures for this machine');
   const next = new Uint16Array(most << SHIFT);
   const output = new Int16Array(most).fill(-1);
   const twin = new Int16Array(phrases.length).fill(-1);
-  let states = 1;
-  phrases.forEach(({ codes }, id) => {
-    let state = 0;
-    for (const code of codes) {
+  let states = 2;
+  const grow = (from: number, id: number): void => {
+    let state = from;
+    for (const code of phrases[id]!.codes) {
       const place = (state << SHIFT) | columns[code]!;
       if (next[place] === 0) next[place] = states++;
       state = next[place]!;
     }
     twin[id] = output[state]!;
     output[state] = id;
-  });
-  const link = complete(next, output, states);
-  const lefts = Uint16Array.from(phrases, ({ codes, left: bound }) => (bound ? codes.length : 0));
+  };
+  const ids = [...phrases.keys()];
+  // Those that may begin anywhere first: so they are the last of every chain of twins, whichever of their two ends it hangs from.
+  for (const root of [INSIDE_WORD, BETWEEN_WORDS]) for (const id of ids) if (!phrases[id]!.left) grow(root, id);
+  for (const id of ids) if (phrases[id]!.left) grow(BETWEEN_WORDS, id);
+  const link = complete(next, output, states, columns);
   const rights = Uint8Array.from(phrases, ({ right: bound }) => (bound ? 1 : 0));
   const blurred = Uint8Array.from(phrases, (phrase) => (phrase.blurred ? 1 : 0));
-  return { columns, twin, lefts, rights, blurred, ...quietFirst({ next, output, link, states }) };
+  return { columns, twin, rights, blurred, ...quietFirst({ next, output, link, states }) };
+}
+
+function columnsFor(phrases: readonly Phrase[]): Uint8Array {
+  const columns = new Uint8Array(65_536);
+  let width = 1;
+  const give = (code: number): void => {
+    if (columns[code] === 0) columns[code] = width++;
+  };
+  // Column 0 stands between words.
+  WORD.forEach((isWord, code) => isWord === 1 && give(code));
+  for (const { codes } of phrases) for (const code of codes) if (code < 0x80) give(code);
+  const own = width;
+  const shared = COLUMNS - own;
+  if (shared < 1) throw new Error('too many letters for this machine');
+  for (const { codes } of phrases) for (const code of codes) if (code >= 0x80) columns[code] = own + (code % shared);
+  return columns;
 }
 
 /** Numbers the states anew, those in which some phrase ends last. The beginning stays 0. */
@@ -192,6 +208,7 @@ function quietFirst({ next, output, link, states }: Pick<Machine, 'next' | 'outp
   for (const [place, state] of order.entries())
     for (let column = 0; column < width; column++) moved[(place << SHIFT) | column] = renamed[next[(state << SHIFT) | column]!]!;
   return {
+    // The numbers of states as where their rows begin: a multiplication less for every letter.
     next: moved,
     output: Int16Array.from(order, (state) => output[state]!),
     link: Uint16Array.from(order, (state) => renamed[link[state]!]!),
@@ -200,24 +217,26 @@ function quietFirst({ next, output, link, states }: Pick<Machine, 'next' | 'outp
 }
 
 /** Fills the gaps of the trie breadth first: where a phrase breaks off, the walk goes on in the longest suffix that is one's beginning. */
-function complete(next: Uint16Array, output: Int16Array, states: number): Uint16Array {
-  const width = 1 << SHIFT;
+function complete(next: Uint16Array, output: Int16Array, states: number, columns: Uint8Array): Uint16Array {
   const fail = new Uint16Array(states);
   const link = new Uint16Array(states);
   const queue: number[] = [];
-  for (let column = 0; column < width; column++) if (next[column] !== 0) queue.push(next[column]!);
+  const after = new Uint8Array(COLUMNS).fill(BETWEEN_WORDS);
+  WORD.forEach((isWord, code) => isWord === 1 && (after[columns[code]!] = INSIDE_WORD));
+  const connect = (place: number, beyond: number): void => {
+    const state = next[place]!;
+    if (state === 0) next[place] = beyond;
+    else {
+      fail[state] = beyond;
+      queue.push(state);
+    }
+  };
+  for (const root of [BETWEEN_WORDS, INSIDE_WORD])
+    for (let column = 0; column < COLUMNS; column++) connect((root << SHIFT) | column, after[column]!);
   for (const state of queue) {
     const back = fail[state]!;
     link[state] = output[back] === -1 ? link[back]! : back;
-    for (let column = 0; column < width; column++) {
-      const place = (state << SHIFT) | column;
-      const beyond = next[(back << SHIFT) | column]!;
-      if (next[place] === 0) next[place] = beyond;
-      else {
-        fail[next[place]!] = beyond;
-        queue.push(next[place]!);
-      }
-    }
+    for (let column = 0; column < COLUMNS; column++) connect((state << SHIFT) | column, next[(back << SHIFT) | column]!);
   }
   return link;
 }

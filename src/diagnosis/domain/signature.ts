@@ -21,6 +21,8 @@ export interface Matchers {
   readonly bare?: true;
   /** Holds although a limit is mentioned that nobody knows the length of: the row knows better. */
   readonly despiteLimit?: true;
+  /** Holds although a word of lasting failures occurs: the row's own sentence has one. */
+  readonly ownWords?: true;
   /** The end of a limit: told and near enough to wait for in the run itself, or not; or anything but told and far. */
   readonly ends?: 'near' | 'notNear' | 'notFar';
 }

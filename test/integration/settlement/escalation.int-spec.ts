@@ -78,6 +78,14 @@ describe('a failed run on a step that says whom to tell', () => {
     expect(await requests(named)).toHaveLength(1);
   });
 
+  it('never wakes the agent that failed, were it the one that is named', async () => {
+    const pair = await office.pair(workspaceId);
+    await office.change(`update workflow_steps set on_agent_error = $2 where workspace_id = $1`, workspaceId, { target: pair.agentId });
+    const run = await fail(pair);
+    expect(await requests(pair.agentId)).toEqual([]);
+    expect(await notes(run)).toMatchObject([{ event_type: 'escalation.skipped', payload: { reason: 'coordinator_failed' } }]);
+  });
+
   it('tells nobody where the step says so, without a word', async () => {
     const ceo = await office.agent(workspaceId, { role: 'ceo' });
     await office.change(`update workflow_steps set on_agent_error = null where workspace_id = $1`, workspaceId);

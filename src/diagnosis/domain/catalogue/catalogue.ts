@@ -9,6 +9,7 @@ import { LASTING } from './lasting-words.js';
 import { neutralAccess } from './neutral-access.js';
 import { neutralMachine } from './neutral-machine.js';
 import { neutralQuota } from './neutral-quota.js';
+import { neutralRate } from './neutral-rate.js';
 import { neutralRequest } from './neutral-request.js';
 import { neutralTransient } from './neutral-transient.js';
 import { opencode } from './opencode.js';
@@ -21,7 +22,7 @@ export const CATALOGUES: Readonly<Record<Family | 'neutral', readonly Signature[
   opencode,
   amp,
   auggie,
-  neutral: [...neutralQuota, ...neutralAccess, ...neutralRequest, ...neutralMachine, ...neutralTransient],
+  neutral: [...neutralQuota, ...neutralAccess, ...neutralRequest, ...neutralMachine, ...neutralTransient, ...neutralRate],
 };
 
 export { LASTING };

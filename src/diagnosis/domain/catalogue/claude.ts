@@ -11,7 +11,8 @@ export const claude: readonly Signature[] = [
       'is experiencing high load',
     ],
   }),
-  row('claude.api-error', 'server_error', 'exact', { any: ['type:api_error', 'type:timeout_error'], none: ['message:overloaded'] }),
+  // A type says of whose making it is, not what: its message may name a cause that lasts.
+  row('claude.api-error', 'server_error', 'high', { any: ['type:api_error', 'type:timeout_error'], none: ['message:overloaded'] }),
   row('claude.kind-server-error', 'server_error', 'high', { any: ['errorkind:server_error'], none: ['overloaded'] }),
   row('claude.connection', 'network', 'exact', {
     any: [
@@ -30,6 +31,7 @@ export const claude: readonly Signature[] = [
       'api error:connection error',
       'stream idle timeout - partial response received',
       'response stalled mid-stream',
+      'connection closed mid-response',
       'failed to connect to api.anthropic.com',
     ],
   }),

@@ -53,6 +53,11 @@ export const codex: readonly Signature[] = [
     ],
   }),
   row('codex.quota', 'quota', 'exact', { any: ['quota exceeded. check your plan and billing details'] }),
+  row('codex.retries-spent-on-server', 'server_error', 'exact', {
+    all: ['exceeded retry limit'],
+    status: [500, 502, 503, 504, 529],
+    ownWords: true,
+  }),
   row('codex.retries-spent', 'quota', 'low', { any: ['exceeded retry limit'], all: ['429'] }),
   row('codex.token-refresh', 'auth', 'exact', {
     any: [

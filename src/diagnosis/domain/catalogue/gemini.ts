@@ -6,9 +6,12 @@ export const gemini: readonly Signature[] = [
     any: ['model_capacity_exhausted', 'no capacity available for model*'],
     despiteLimit: true,
   }),
-  row('gemini.unavailable', 'server_error', 'high', { any: ['status:unavailable', 'code:unavailable'], none: ['overloaded'] }),
+  row('gemini.unavailable', 'server_error', 'high', {
+    any: ['status:unavailable', 'code:unavailable'],
+    none: ['overloaded', 'experiencing high demand'],
+  }),
   row('gemini.internal', 'server_error', 'high', { any: ['status:internal', 'an internal error has occurred. please retry'] }),
-  row('gemini.deadline', 'server_error', 'exact', { any: ['deadline expired before operation could complete'] }),
+  row('gemini.deadline', 'server_error', 'exact', { any: ['deadline expired before operation could complete'], ownWords: true }),
   row('gemini.empty', 'server_error', 'high', {
     any: ['api returned an empty response', 'model stream ended with empty response', 'model stream ended without a finish reason'],
   }),
@@ -51,6 +54,7 @@ export const gemini: readonly Signature[] = [
   row('gemini.eligibility', 'permission', 'exact', {
     any: [
       'is not eligible for gemini code assist',
+      'ineligibletiererror',
       'must be a named user on your organization',
       'contact your administrator to request an entitlement',
       'status:permission_denied',
@@ -60,6 +64,7 @@ export const gemini: readonly Signature[] = [
   row('gemini.api-off', 'permission', 'exact', { all: ['has not been used in project*'] }),
   row('gemini.location', 'permission', 'exact', { any: ['user location is not supported'] }),
   row('gemini.model', 'invalid_model', 'exact', { any: ['is not found for api version', 'status:not_found'] }),
+  row('gemini.project', 'config', 'exact', { all: ['google_cloud_project', ['requires setting', 'must be set', 'not set']] }),
   row('gemini.argument', 'invalid_request', 'medium', { any: ['status:invalid_argument', 'status:failed_precondition'] }),
   row('gemini.context', 'context_length', 'exact', { all: ['input token count', ['exceeds the maximum', 'exceed*']] }),
   row('gemini.blocked', 'refusal', 'high', { any: ['finishreason:safety', 'blockreason:*', 'prohibited_content'] }),

@@ -35,6 +35,8 @@ export const neutralMachine: readonly Signature[] = [
       'no allowed providers are available',
       'no providers are available',
       'no endpoints found*',
+      'npm error code e404',
+      'npm err! code e404',
     ],
   }),
   row('config.tls', 'config', 'exact', {
@@ -52,6 +54,10 @@ export const neutralMachine: readonly Signature[] = [
       'certificate verify failed',
       'certificate signed by unknown authority',
       'invalid peer certificate',
+      'is not yet valid',
+      'cert_not_yet_valid',
+      'eproto',
+      'ssl routines*',
       'err_tls_cert_altname_invalid',
       'ssl certificate*',
       'ssl handshake failed',
@@ -62,11 +68,12 @@ export const neutralMachine: readonly Signature[] = [
       'proxy authentication required',
     ],
   }),
+  row('config.proxy', 'config', 'medium', { status: [407] }),
   // A service of this very machine that is not there does not come by waiting.
   row('config.local-service', 'config', 'medium', {
     all: [
       ['econnrefused', 'connection refused', 'connectionrefused'],
-      ['127.0.0.1', 'localhost'],
+      ['127.0.0.1', 'localhost', '::1', '0.0.0.0'],
     ],
   }),
   row('config.said', 'config', 'medium', {
@@ -121,6 +128,7 @@ export const neutralMachine: readonly Signature[] = [
       'eperm',
       'operation not permitted',
       'cannot allocate memory',
+      'requires more system memory',
       'enomem',
       'resource temporarily unavailable',
     ],
@@ -195,7 +203,8 @@ export const neutralMachine: readonly Signature[] = [
   }),
   row('unknown.said', 'unknown', 'low', {
     any: ['unknown error', 'unknown_error', 'unexpected error occurred'],
-    none: ['returning an unknown error'],
+    // Codex's words for a body that was empty.
+    none: ['returning an unknown error', 'unexpected status 5*'],
   }),
   row('unknown.narration', 'unknown', 'low', {
     any: [

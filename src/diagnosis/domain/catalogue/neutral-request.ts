@@ -18,6 +18,8 @@ export const neutralRequest: readonly Signature[] = [
       'model does not exist',
       'model is not supported',
       'model is not available',
+      'unavailable for your plan',
+      'not available for your plan',
       'model not supported',
       'model_not_supported',
       'unsupported model',

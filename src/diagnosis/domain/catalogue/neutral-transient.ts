@@ -1,33 +1,5 @@
 import { row, type Signature } from '../signature.js';
 
-const PER_MINUTE = [
-  'per minute',
-  'per-minute',
-  'per min',
-  'per second',
-  'per-second',
-  '(tpm)',
-  '(rpm)',
-  '*perminute*',
-  'per-min',
-  'requests per 10 seconds',
-] as const;
-const LONGER = [
-  'per day',
-  'per-day',
-  '*perday*',
-  'per week',
-  'per month',
-  'per hour',
-  '(rpd)',
-  '(tpd)',
-  'requests per day',
-  "account's rate limit",
-  'weekly*',
-  'monthly*',
-  'daily*',
-] as const;
-
 /** What is over by itself, in the words of no provider in particular: transports, gateways, model servers. */
 export const neutralTransient: readonly Signature[] = [
   row('network.errno', 'network', 'high', {
@@ -105,6 +77,7 @@ export const neutralTransient: readonly Signature[] = [
       'typeerror:terminated',
       'message:terminated}',
       'upstream idle timeout exceeded',
+      'server sent goaway',
     ],
   }),
   row('network.name', 'network', 'high', {
@@ -119,7 +92,18 @@ export const neutralTransient: readonly Signature[] = [
       'dns error',
     ],
   }),
-  row('network.request-timeout', 'network', 'medium', { any: ['request timed out', 'request timeout', 'the operation timed out'] }),
+  row('network.request-timeout', 'network', 'medium', {
+    any: ['request timed out', 'request timeout', 'the operation timed out', 'read timed out'],
+  }),
+  row('network.status-timeout', 'network', 'medium', { status: [408], bare: true }),
+  row('network.eof', 'network', 'high', { all: ['eof', ['post http*', 'get http*']] }),
+  row('network.websocket', 'network', 'medium', {
+    all: [
+      ['websocket', 'websocket closed', 'websocket connection'],
+      ['1006', '1001', '1012', '1013'],
+      ['code', 'close', 'closed'],
+    ],
+  }),
   row('network.deadline', 'network', 'exact', { all: ['context deadline exceeded', ['post http*', 'get http*']] }),
   row('overloaded.type', 'overloaded', 'exact', {
     any: [
@@ -133,6 +117,7 @@ export const neutralTransient: readonly Signature[] = [
       'model_degraded',
     ],
   }),
+  row('overloaded.azure', 'overloaded', 'exact', { any: ['code:nocapacity'], ownWords: true }),
   row('overloaded.said', 'overloaded', 'exact', {
     any: [
       '529 overloaded',
@@ -160,7 +145,12 @@ export const neutralTransient: readonly Signature[] = [
       '服务器繁忙*',
     ],
   }),
-  row('server.type', 'server_error', 'exact', {
+  row('server.aws-busy', 'server_error', 'exact', {
+    all: ['serviceunavailableexception', 'too many connections, please wait before trying again'],
+    ownWords: true,
+  }),
+  // A type says of whose making it is, not what: its message may name a cause that lasts.
+  row('server.type', 'server_error', 'high', {
     any: [
       'type:api_error',
       'type:server_error',
@@ -229,65 +219,9 @@ export const neutralTransient: readonly Signature[] = [
     all: ['provider returned error'],
     status: [500, 502, 503, 504, 520, 521, 522, 523, 524],
   }),
+  row('server.stated-retryable', 'server_error', 'high', {
+    all: ['retryable:true'],
+    status: [500, 502, 503, 504, 520, 521, 522, 523, 524],
+  }),
   row('server.status', 'server_error', 'medium', { status: [500, 502, 503, 504, 520, 521, 522, 523, 524], bare: true }),
-  row('rate-limit.per-minute', 'rate_limit', 'exact', {
-    all: [
-      [
-        'rate limit',
-        'rate_limit',
-        'ratelimit',
-        'rate-limit',
-        'rate_limit_exceeded',
-        'rate_limit_error',
-        'too many requests',
-        'tokens per minute',
-        'requests per minute',
-      ],
-      PER_MINUTE,
-    ],
-    none: LONGER,
-    ends: 'notFar',
-  }),
-  row('rate-limit.upstream', 'rate_limit', 'exact', {
-    any: ['is temporarily rate-limited upstream', 'server is temporarily limiting requests'],
-    none: LONGER,
-    ends: 'notFar',
-  }),
-  row('rate-limit.aws', 'rate_limit', 'exact', {
-    all: [
-      'throttlingexception',
-      ['too many requests, please wait before trying again', 'rate exceeded', 'too many tokens, please wait before trying again'],
-    ],
-    none: LONGER,
-    ends: 'notFar',
-  }),
-  row('rate-limit.azure', 'rate_limit', 'exact', {
-    all: [
-      ['exceeded token rate limit', 'exceeded call rate limit', 'exceeded the token rate limit'],
-      ['please retry after', 'retry after'],
-    ],
-    none: LONGER,
-    ends: 'notFar',
-  }),
-  row('rate-limit.google', 'rate_limit', 'exact', {
-    all: [
-      ['reason:ratelimitexceeded', 'reason:rate_limit_exceeded'],
-      ['please try again later', 'quota will reset after', 'retrydelay:*', 'retry in', 'resource exhausted. please try again later'],
-    ],
-    none: [...LONGER, 'check quota', 'current quota'],
-    ends: 'notFar',
-  }),
-  row('rate-limit.google-capacity', 'rate_limit', 'exact', {
-    all: ['your quota will reset after', 'rate_limit_exceeded'],
-    none: LONGER,
-    ends: 'near',
-  }),
-  row('rate-limit.stated-wait', 'rate_limit', 'exact', {
-    all: [
-      ['rate limit reached', 'rate limit exceeded', 'rate_limit_exceeded', 'too many requests'],
-      ['try again in', 'retry-after:*', 'retry_after:*', 'retry after', 'retry in', 'retryafter:*'],
-    ],
-    none: LONGER,
-    ends: 'near',
-  }),
 ];
