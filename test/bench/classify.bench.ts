@@ -36,6 +36,23 @@ function microseconds(calls: number, work: (turn: number) => unknown): number[] 
   return took;
 }
 
+/** What each payload costs when nothing comes between: the median of its calls. */
+function byPayload(took: readonly number[], payloads: number): number[] {
+  return Array.from({ length: payloads }, (_, place) =>
+    percentile(
+      took.filter((_call, turn) => turn % payloads === place),
+      0.5,
+    ),
+  );
+}
+
+/** Arithmetic of some 25 µs that touches no memory: its 99th percentile is what the machine puts between. */
+function arithmetic(): number {
+  let sum = 0;
+  for (let turn = 0; turn < 20_000; turn++) sum = (sum * 31 + turn) | 0;
+  return sum;
+}
+
 /** What one diagnosis costs the event loop, over every real payload of every provider, brought to 4 KiB. */
 export const classifyBench: Bench = {
   name: 'classify',
@@ -54,17 +71,36 @@ export const classifyBench: Bench = {
     // In turn, after a while of both: the first calls are the compiler's.
     microseconds(3_000, ours);
     microseconds(3_000, baseline);
-    const took = { ours: microseconds(calls, ours), baseline: microseconds(calls, baseline) };
+    microseconds(300, arithmetic);
+    const took = { ours: microseconds(calls, ours), baseline: microseconds(calls, baseline), arithmetic: microseconds(calls, arithmetic) };
     const of = 'JSON.parse and one walk over the text';
+    const payloads = fixtures.length;
+    const costliest = percentile(byPayload(took.ours, payloads), 0.99);
     return [
-      { what: 'classify 4 KiB, p50', part: 0.5 },
-      { what: 'classify 4 KiB, p99', part: 0.99 },
-    ].map(({ what, part }) => ({
-      what,
-      ours: percentile(took.ours, part),
-      baseline: { of, value: percentile(took.baseline, part) },
-      unit: 'µs',
-      target: part === 0.99 ? 'under 50' : 'none',
-    }));
+      ...[
+        { what: 'classify 4 KiB, p50', part: 0.5 },
+        { what: 'classify 4 KiB, p99', part: 0.99 },
+      ].map(({ what, part }) => ({
+        what,
+        ours: percentile(took.ours, part),
+        baseline: { of, value: percentile(took.baseline, part) },
+        unit: 'µs',
+        target: part === 0.99 ? 'under 50' : 'none',
+      })),
+      {
+        what: 'classify 4 KiB, the costliest payloads (p99 of their medians)',
+        ours: costliest,
+        baseline: { of, value: percentile(byPayload(took.baseline, payloads), 0.99) },
+        unit: 'µs',
+        target: 'under 50',
+      },
+      {
+        what: 'the machine: arithmetic, p99 against its p50',
+        ours: percentile(took.arithmetic, 0.99),
+        baseline: { of: 'the same, p50', value: percentile(took.arithmetic, 0.5) },
+        unit: 'µs',
+        target: 'none',
+      },
+    ];
   },
 };
