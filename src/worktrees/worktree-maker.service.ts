@@ -10,6 +10,8 @@ import type { WorktreePlan } from './worktree.repository.js';
 const LOOK: GitAsk = { deadlineMs: 20_000 };
 const MAKE_MS = 300_000;
 const REMOVE_MS = 120_000;
+const HALF_MADE = /failed to read .*commondir/;
+const MOST_MET = 5;
 
 /** The first commit of a repository that has none: the same every time, so that branches which begin with it belong together. */
 const BEGINNING = {
@@ -48,7 +50,17 @@ export class WorktreeMaker {
    * have made the branch. `taken`: somebody else has made a branch of that name since.
    * @throws GitFailure
    */
-  async make(found: FoundRepository, plan: WorktreePlan, folder: string, again: boolean, signal: AbortSignal): Promise<'made' | 'taken'> {
+  make(found: FoundRepository, plan: WorktreePlan, folder: string, again: boolean, signal: AbortSignal): Promise<'made' | 'taken'> {
+    return pastOthers((once) => this.makeOnce(found, plan, folder, again || !once, signal));
+  }
+
+  private async makeOnce(
+    found: FoundRepository,
+    plan: WorktreePlan,
+    folder: string,
+    again: boolean,
+    signal: AbortSignal,
+  ): Promise<'made' | 'taken'> {
     const { own } = found;
     await this.clear(found, plan.branch, folder, signal);
     const tip = again ? await tipOf(own, plan.branch) : null;
@@ -62,7 +74,11 @@ export class WorktreeMaker {
   }
 
   /** A folder that is gone, on the branch it had. False: the branch is gone too. */
-  async makeAgain(found: FoundRepository, branch: string, folder: string, signal: AbortSignal): Promise<boolean> {
+  makeAgain(found: FoundRepository, branch: string, folder: string, signal: AbortSignal): Promise<boolean> {
+    return pastOthers(() => this.makeAgainOnce(found, branch, folder, signal));
+  }
+
+  private async makeAgainOnce(found: FoundRepository, branch: string, folder: string, signal: AbortSignal): Promise<boolean> {
     await this.clear(found, branch, folder, signal);
     if ((await tipOf(found.own, branch)) === null) return false;
     await makeEmpty(found.own.place.account, folder);
@@ -139,6 +155,20 @@ export class WorktreeMaker {
       baseBranch: null,
       baseCommit: await own.line('the first commit could not be made', ['commit-tree', tree, '-m', 'Begin'], writing),
     };
+  }
+}
+
+/**
+ * Before git makes a worktree it looks at all that are there, and dies of one that another git is making at that moment: its files are
+ * there and empty still. So it is asked again, a few times; what stays so is a failure like any other. `once`: the first time.
+ */
+async function pastOthers<T>(make: (once: boolean) => Promise<T>): Promise<T> {
+  for (let met = 0; ; met++) {
+    try {
+      return await make(met === 0);
+    } catch (error) {
+      if (met === MOST_MET || !(error instanceof GitFailure) || !HALF_MADE.test(error.answer.said)) throw error;
+    }
   }
 }
 

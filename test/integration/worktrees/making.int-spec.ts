@@ -3,6 +3,10 @@ import { mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promise
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { newId } from '../../../src/platform/ids.js';
+import { OpenRepository } from '../../../src/repositories/git.service.js';
+import { RepositoryInspector } from '../../../src/repositories/repository-inspector.service.js';
+import type { AgentUser } from '../../../src/workspaces/agent-users.service.js';
+import { WorktreeMaker } from '../../../src/worktrees/worktree-maker.service.js';
 import { FolderProblem } from '../../../src/worktrees/domain/folder-problem.js';
 import { aRepository, commitIn, git, writeIn } from '../../support/git-folder.js';
 import { WorktreeOffice } from '../../support/worktree-office.js';
@@ -91,6 +95,38 @@ describe('the worktree of a task', () => {
     }
     expect(await git(path, 'status', '--porcelain')).toBe('');
     expect(new Set(await Promise.all(claimed.map(({ folder }) => git(folder, 'branch', '--show-current')))).size).toBe(tasks.length);
+  });
+
+  it('is made past one that another git is half-way through, whenever it is seen', async () => {
+    const account: AgentUser = { identity: null, home: null };
+    const real = await office.app.app.get(RepositoryInspector, { strict: false }).open(path, account);
+    const half = join(path, '.git', 'worktrees', 'half');
+    let seen = 0;
+    const own = new OpenRepository(real.own.place, async (args, asked) => {
+      const isMet = args[0] === 'worktree' && seen++ === 0;
+      if (isMet) await writeIn(half, { commondir: '', gitdir: '/nowhere/.git\n', HEAD: 'ref: refs/heads/other\n' });
+      const answer = await real.own.ask(args, asked);
+      if (isMet) await rm(half, { recursive: true });
+      return answer;
+    });
+    const found = { ...real, own };
+    const maker = office.app.app.get(WorktreeMaker, { strict: false });
+    const { signal } = new AbortController();
+    const plan = await maker.plan(found, 'OFF-1');
+    const folder = join(office.root, newId());
+    expect(await maker.make(found, plan, folder, false, signal)).toBe('made');
+    expect(await git(folder, 'branch', '--show-current')).toBe('office/OFF-1');
+    seen = 0;
+    await rm(folder, { recursive: true });
+    expect(await maker.makeAgain(found, plan.branch, folder, signal)).toBe(true);
+    expect(await git(folder, 'branch', '--show-current')).toBe('office/OFF-1');
+    expect(seen).toBe(2);
+  });
+
+  it('is a failure when what is half made stays so', async () => {
+    await writeIn(join(path, '.git', 'worktrees', 'half'), { commondir: '', gitdir: '/nowhere/.git\n', HEAD: 'ref: refs/heads/other\n' });
+    const { taskId } = await office.task(workspaceId, { repository_id: await office.register(workspaceId, path) });
+    expect(await problemOf(taskId)).toMatchObject({ kind: 'worktree_failed', message: expect.stringContaining('commondir') as string });
   });
 
   it.each([
