@@ -35,6 +35,7 @@ const LOOK = `
          exists (select from missing_capabilities c where c.agent_id = a.id and c.capability = $3 and not c.granted) as left_so
     from runs r join agent_instances a on a.id = r.agent_id
    where r.workspace_id = $1 and r.id = $2`;
+const LOOK_HELD = `${LOOK} for share of a`;
 
 /**
  * What agents were refused for want of a capability: one open item per agent and capability, however often they try. Locked after
@@ -48,7 +49,7 @@ export class MissingCapabilities {
   async miss(tx: Tx, runId: string, capability: Capability, action: string): Promise<void> {
     if (!(await this.isNew(tx, LOOK, runId, capability))) return;
     // Against whoever grants it at this moment: they hold the agent, and would not see what is not there yet.
-    if (!(await this.isNew(tx, `${LOOK} for share of a`, runId, capability))) return;
+    if (!(await this.isNew(tx, LOOK_HELD, runId, capability))) return;
     const [opened] = await tx.query<MissingCapability>(
       `with c as (
          insert into missing_capabilities (id, workspace_id, agent_id, capability, action, run_id)

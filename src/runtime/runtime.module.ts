@@ -16,9 +16,9 @@ import { McpController } from './mcp/mcp.controller.js';
 import { McpDesk } from './mcp/mcp-desk.service.js';
 import { McpTools } from './mcp/mcp-tools.service.js';
 import { Memory } from './memory.service.js';
+import { NewFolderSkills } from './new-folder-skills.js';
 import { RunLaunchKit } from './run-launch-kit.service.js';
 import { RunFence } from './run-fence.js';
-import { NewFolderSkills } from './new-folder-skills.js';
 import { RuntimeActions } from './runtime-actions.service.js';
 import { runtimeController } from './runtime.controller.js';
 
@@ -33,9 +33,9 @@ import { runtimeController } from './runtime.controller.js';
     McpDesk,
     McpTools,
     Memory,
+    NewFolderSkills,
     RunFence,
     RuntimeActions,
-    NewFolderSkills,
     { provide: LaunchKit, useClass: RunLaunchKit },
     ...RUNTIME_ACTIONS,
   ],

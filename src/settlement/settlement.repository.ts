@@ -130,7 +130,8 @@ const LOCK = `
 /** Its own statement, begun when the locks are held: of two runs of an agent that end at once, the second must see the first one's end. */
 const COUNTED = `
   select a.id, ${liveSessionsOf('a.id', '$3::uuid[]')} as "otherLiveSessions",
-         exists (select from runs r where r.agent_id = a.id and ${OPEN_FAILURE}) as "hasOpenFailures" from agent_instances a where a.workspace_id = $1 and a.id = any($2::uuid[])`;
+         exists (select from runs r where r.agent_id = a.id and ${OPEN_FAILURE}) as "hasOpenFailures"
+    from agent_instances a where a.workspace_id = $1 and a.id = any($2::uuid[])`;
 
 const COMPLETE = `
   with c as (

@@ -196,19 +196,17 @@ function columnsFor(phrases: readonly Phrase[]): Uint8Array {
   return columns;
 }
 
-/** Numbers the states anew, those in which some phrase ends last. The beginning stays 0. */
+/** Numbers the states anew, those in which some phrase ends last. BETWEEN_WORDS stays what it is. */
 function quietFirst({ next, output, link, states }: Pick<Machine, 'next' | 'output' | 'link'> & { readonly states: number }) {
   const old = Array.from({ length: states }, (_, state) => state);
-  const loud = (state: number): boolean => output[state] !== -1 || link[state] !== 0;
+  const loud = (state: number): boolean => output[state] !== -1 || link[state] !== BETWEEN_WORDS;
   const order = [...old.filter((state) => !loud(state)), ...old.filter(loud)];
   const renamed = new Uint16Array(states);
   order.forEach((state, place) => (renamed[state] = place));
-  const width = 1 << SHIFT;
   const moved = new Uint16Array(states << SHIFT);
   for (const [place, state] of order.entries())
-    for (let column = 0; column < width; column++) moved[(place << SHIFT) | column] = renamed[next[(state << SHIFT) | column]!]!;
+    for (let column = 0; column < COLUMNS; column++) moved[(place << SHIFT) | column] = renamed[next[(state << SHIFT) | column]!]!;
   return {
-    // The numbers of states as where their rows begin: a multiplication less for every letter.
     next: moved,
     output: Int16Array.from(order, (state) => output[state]!),
     link: Uint16Array.from(order, (state) => renamed[link[state]!]!),

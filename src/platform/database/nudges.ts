@@ -86,7 +86,7 @@ export class Nudges {
           this.outbox.delete(line);
         }
         await this.dataSource.query('select pg_notify($1, $2)', [NUDGE_CHANNEL, payload]);
-        await new Promise<void>((resolve) => this.clock.after(APART_MS, resolve));
+        await this.clock.sleep(APART_MS);
       }
     } catch (error) {
       // Not worth a line of its own: the poll covers it, and a dead database is already being reported by the loops.

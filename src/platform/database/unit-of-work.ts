@@ -143,15 +143,14 @@ const clientOf = async (runner: QueryRunner): Promise<ClientBase> => (await runn
  * it, so nothing has to be waited for before it is sent.
  */
 async function close(tx: Tx, client: ClientBase): Promise<void> {
-  inOneWrite(client);
   const left = [...tx.closing, ...eventsOf(tx)];
-  const answers = Promise.allSettled(left.map(({ sql, parameters }) => prepared<unknown>(client, sql, parameters)));
-  const [committed] = await Promise.allSettled([send(client, 'commit')]);
-  const outcomes = await answers;
-  for (const outcome of [...outcomes, committed]) if (outcome.status === 'rejected') throw outcome.reason;
-  if ((committed as PromiseFulfilledResult<{ readonly command: string }>).value.command !== 'COMMIT')
+  const answers = left.map(({ sql, parameters }) => prepared<unknown>(client, sql, parameters));
+  const commit = send(client, 'commit');
+  for (const outcome of await Promise.allSettled([...answers, commit])) if (outcome.status === 'rejected') throw outcome.reason;
+  if ((await commit).command !== 'COMMIT')
     throw new Error('a statement of the transaction had failed, and its work went on as if it had not');
-  left.forEach(({ heard }, at) => heard?.((outcomes[at] as PromiseFulfilledResult<unknown[]>).value));
+  const found = await Promise.all(answers);
+  left.forEach(({ heard }, at) => heard?.(found[at]!));
 }
 
 function eventsOf(tx: Tx): Statement[] {

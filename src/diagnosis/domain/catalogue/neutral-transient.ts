@@ -1,5 +1,8 @@
 import { row, type Signature } from '../signature.js';
 
+/** Statuses of servers and of the gateways before them that did not get an answer. */
+const OF_SERVERS = [500, 502, 503, 504, 520, 521, 522, 523, 524] as const;
+
 /** What is over by itself, in the words of no provider in particular: transports, gateways, model servers. */
 export const neutralTransient: readonly Signature[] = [
   row('network.errno', 'network', 'high', {
@@ -217,11 +220,11 @@ export const neutralTransient: readonly Signature[] = [
   row('server.status-overloaded', 'overloaded', 'medium', { status: [529], bare: true }),
   row('server.relayed', 'server_error', 'high', {
     all: ['provider returned error'],
-    status: [500, 502, 503, 504, 520, 521, 522, 523, 524],
+    status: OF_SERVERS,
   }),
   row('server.stated-retryable', 'server_error', 'high', {
     all: ['retryable:true'],
-    status: [500, 502, 503, 504, 520, 521, 522, 523, 524],
+    status: OF_SERVERS,
   }),
-  row('server.status', 'server_error', 'medium', { status: [500, 502, 503, 504, 520, 521, 522, 523, 524], bare: true }),
+  row('server.status', 'server_error', 'medium', { status: OF_SERVERS, bare: true }),
 ];
